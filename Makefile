@@ -1,0 +1,83 @@
+# Every recipe works from a fresh clone with Python >= 3.11, make and the package registry.
+# The stamps in .venv remember what is installed, so a second call installs nothing.
+
+PYTHON ?= python3
+WORKERS ?= 2
+UPGRADE ?=
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check --quiet
+PYTEST := $(PY) -m pytest
+FAULTS := HOLDFAST_FAULTS=long $(PYTEST) tests/faults --timeout=3600
+
+MADE := $(VENV)/.made
+RUN_READY := $(VENV)/.run-ready
+DEV_READY := $(VENV)/.dev-ready
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run test check bench faults faults-processes faults-kill docs lock clean
+
+help: ## List the recipes
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(RUN_READY) ## Install what Holdfast needs and start it
+	@$(PY) -m holdfast
+
+test: $(DEV_READY) ## Install what the tests need and run them all
+	$(PYTEST) -n $(WORKERS)
+
+check: $(DEV_READY) ## Check format, lint, types and import layers, and run the fast tests (under a minute)
+	$(PY) -m ruff format --check
+	$(PY) -m ruff check
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports --no-logo
+	$(PYTEST) -n $(WORKERS) -m "not slow" tests/unit tests/architecture
+
+bench: $(RUN_READY) ## Measure and print all figures of bench/
+	$(PY) -m bench
+
+faults: faults-processes faults-kill ## Run every long fault run, one after the other
+
+faults-processes: $(DEV_READY) ## Many processes write one file at once
+	$(FAULTS) -k processes
+
+faults-kill: $(DEV_READY) ## Processes are killed in the middle of their writes
+	$(FAULTS) -k kill
+
+docs: $(RUN_READY) ## Write the generated tables of the documentation anew
+	$(PY) docs/generate.py
+
+# The pins are kept where they still fit. Neither file may name a registry: people bring their own.
+LOCK := $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
+BUILD_REQUIRES := $(PY) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")'
+
+lock: $(DEV_READY) ## Pin all versions and hashes anew after a change in pyproject.toml (UPGRADE=1: to the newest)
+	@$(BUILD_REQUIRES) | $(LOCK) pyproject.toml - --extra dev --output-file constraints.txt
+	@$(BUILD_REQUIRES) | $(LOCK) pyproject.toml - --constraints constraints.txt --output-file constraints-run.txt
+
+clean: ## Remove .venv, caches and built things; memories stay where they are
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(MADE):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "Holdfast needs Python 3.11 or newer, but \`$(PYTHON) --version\` says: $$($(PYTHON) --version 2>&1)" >&2; \
+		echo "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
+		exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# Hashes and an editable install cannot go in one pip call, hence two; hatchling is among the pins, so nothing else is fetched.
+$(RUN_READY): $(MADE) pyproject.toml constraints-run.txt
+	@echo "Installing Holdfast into $(VENV) ..."
+	@$(PIP) install --require-hashes -r constraints-run.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DEV_READY): $(RUN_READY) constraints.txt
+	@echo "Installing the development tools into $(VENV) ..."
+	@$(PIP) install --require-hashes -r constraints.txt
+	@touch $@

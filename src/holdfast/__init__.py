@@ -1,0 +1,40 @@
+"""Holdfast: memory for AI agents. `holdfast.open()` is the door; everything else is imported when it is used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from holdfast.domain.errors import HoldfastError as HoldfastError
+    from holdfast.entrypoints.python import AsyncMemory as AsyncMemory
+    from holdfast.entrypoints.python import Memory as Memory
+    from holdfast.entrypoints.python import open_memory as open
+    from holdfast.entrypoints.python import open_memory_async as aopen
+
+__version__ = "0.1.0"
+
+_LATER = {
+    "open": ("holdfast.entrypoints.python", "open_memory"),
+    "aopen": ("holdfast.entrypoints.python", "open_memory_async"),
+    "Memory": ("holdfast.entrypoints.python", "Memory"),
+    "AsyncMemory": ("holdfast.entrypoints.python", "AsyncMemory"),
+    "HoldfastError": ("holdfast.domain.errors", "HoldfastError"),
+    "errors": ("holdfast.domain", "errors"),
+}
+
+__all__ = ["AsyncMemory", "HoldfastError", "Memory", "aopen", "errors", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+    import importlib
+
+    module, attribute = _LATER[name]
+    return getattr(importlib.import_module(module), attribute, None) or importlib.import_module(
+        f"{module}.{attribute}"
+    )
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,48 @@
+"""`python -m holdfast`: opens the store and, at a terminal, a Python prompt on it. The server will take this place."""
+
+from __future__ import annotations
+
+import code
+import sys
+
+from holdfast import __version__
+from holdfast.domain.errors import HoldfastError
+from holdfast.entrypoints.python import open_memory
+from holdfast.settings import load
+
+WELCOME = """holdfast {version}: the Python door (the server is not built yet)
+
+  store   {path}
+  you     user:{subject}, holding {count} memories
+
+  try this
+    me.remember("Deploys go through Konflux", key="konflux/deploy")
+    me.get("konflux/deploy").text
+    me.list("konflux/")
+    me.history("konflux/deploy")
+    me.forget("key:konflux/deploy")
+"""
+
+
+def main() -> int:
+    try:
+        memory = open_memory()
+    except HoldfastError as error:
+        print(f"{error.code}: {error.message}", file=sys.stderr)
+        return 1
+    with memory:
+        if not memory.enabled:
+            print(memory.reason)
+            return 0
+        me = memory.user(subject := load().subject)
+        count = f"{len(page)}{'+' if page.cursor else ''}" if (page := me.list()) else "no"
+        print(WELCOME.format(version=__version__, path=memory.path, subject=subject, count=count))
+        if sys.stdin.isatty():
+            code.interact(
+                banner="memory and me are ready; Ctrl-D ends.", local={"memory": memory, "me": me}, exitmsg=""
+            )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

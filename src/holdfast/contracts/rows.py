@@ -1,0 +1,173 @@
+"""Rows as a backend holds them: sealed, blinded, and plain only where docs/threat-model.md says so.
+
+Tuples, because one is built for every row read. Times are microseconds. Blind values are keyed hashes the
+backend cannot reverse; `sealed` is nonce and ciphertext; `mac` covers the row's visible columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+from uuid import UUID
+
+ALWAYS_INJECT = 1
+ENCRYPTED = 2
+QUARANTINED = 4
+GUEST = 8
+"""The entry lies in a space that is not its owner's: what `kept_elsewhere` counts."""
+
+LABEL_BYTES = 8
+
+
+class EntryRow(NamedTuple):
+    """The head revision of an entry."""
+
+    number: int
+    partition: int
+    owner: bytes
+    key: bytes
+    revision: int
+    born: int
+    """The space's sequence number at creation."""
+    seq: int
+    """The space's sequence number of the head: newest first means highest first, whatever clocks say."""
+    created_us: int
+    updated_us: int
+    expires_us: int | None
+    trashed_us: int | None
+    flags: int
+    length: int
+    """Number of index terms; 0 when the entry is not indexed."""
+    key_id: int
+    labels: bytes
+    """Blind slash-prefixes, category and tags, 8 bytes each: kept so that a row can be removed without its key."""
+    mac: bytes
+    sealed: bytes
+
+
+class RevisionRow(NamedTuple):
+    """A superseded revision."""
+
+    number: int
+    revision: int
+    seq: int
+    updated_us: int
+    expires_us: int | None
+    flags: int
+    key_id: int
+    mac: bytes
+    sealed: bytes
+
+
+class MovedRow(NamedTuple):
+    """An entry changed since a moment, and the place it had then."""
+
+    was: int
+    row: EntryRow
+
+
+class PlacedRow(NamedTuple):
+    """An entry found without naming its space (sweep)."""
+
+    space: UUID
+    number: int
+
+
+class SpaceRow(NamedTuple):
+    id: UUID
+    kind: int
+    name: bytes
+    owner: bytes | None
+    listed: bool
+    key_id: int
+    created_us: int
+    sealed: bytes
+
+
+class SpaceCounts(NamedTuple):
+    seq: int
+    entries: int
+    indexed: int
+    length: int
+    key_id: int
+
+
+class KeyRow(NamedTuple):
+    """A data key, wrapped by the master key named `master`. Destroying the row makes what it sealed unreadable."""
+
+    space: UUID
+    key_id: int
+    master: bytes
+    created_us: int
+    wrapped: bytes
+
+
+class GrantRow(NamedTuple):
+    space: UUID
+    grantee: bytes
+    granted_by: bytes
+    level: int
+    created_us: int
+    expires_us: int | None
+    mac: bytes
+
+
+class MemberRow(NamedTuple):
+    """One line of a chat's participants or a system's access list."""
+
+    member: bytes
+    level: int
+
+
+class RuleRow(NamedTuple):
+    role: str
+    read: bool
+    manage: bool
+
+
+class ReceiptRow(NamedTuple):
+    """What an idempotency key was answered; no text of the entry is in it."""
+
+    principal: bytes
+    key: bytes
+    space: UUID
+    request: bytes
+    number: int
+    revision: int
+    created: bool
+    redacted: int
+    expires_us: int | None
+    created_us: int
+
+
+class AuditRow(NamedTuple):
+    """One line of the audit log: keyed ids, no bodies. `link` chains it to the line before."""
+
+    at_us: int
+    operation: str
+    actor: bytes
+    space: bytes
+    object: bytes
+    revision: int
+    key_id: int
+    link: bytes
+
+
+class IndexText(NamedTuple):
+    """Blind terms of an entry, separated by blanks, one string a field."""
+
+    hint: str
+    tags: str
+    key: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """What one caller may see of one space at one moment. Backends apply it before any limit."""
+
+    space: UUID
+    partitions: tuple[int, ...]
+    viewer: bytes
+    now: int
+    private: frozenset[int] = frozenset()
+    """Of these partitions only the viewer's own rows."""

@@ -1,0 +1,1 @@
+"""Keys, sealing and blinding. Nothing here knows where bytes are stored."""

@@ -1,0 +1,44 @@
+"""Keyed hashes that let a store compare without reading: keys, labels, terms, fingerprints, and row codes.
+
+BLAKE2b in its keyed mode is the pseudo-random function throughout; every purpose has its own sub-key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+
+from holdfast.crypto.keys import DataKey
+
+TERM_BYTES = 6
+"""48 bits: within one space's vocabulary two words meet about never, and the index stays small."""
+
+
+def blind_key(key: DataKey, namespace: str, name: str) -> bytes:
+    return blake2b(f"{namespace}\0{name}".encode(), key=key.lookups, digest_size=16).digest()
+
+
+def blind_label(key: DataKey, partition: int, kind: str, value: str) -> bytes:
+    return blake2b(f"{partition}\0{kind}\0{value}".encode(), key=key.labels, digest_size=8).digest()
+
+
+def blind_terms(key: DataKey, terms: Iterable[str]) -> list[str]:
+    secret = key.terms
+    return [
+        blake2b(term.encode("utf-8", "surrogatepass"), key=secret, digest_size=TERM_BYTES).hexdigest()
+        for term in terms
+    ]
+
+
+def blind_name(key: DataKey, *parts: str) -> bytes:
+    """Principals and spaces, under the store's own key; parts stay apart whatever they hold."""
+    return blake2b(
+        "".join(f"{len(part)}:{part}" for part in parts).encode(), key=key.lookups, digest_size=16
+    ).digest()
+
+
+def fingerprint(key: DataKey, value: bytes) -> bytes:
+    return blake2b(value, key=key.fingerprints, digest_size=16).digest()
+
+
+def row_code(key: DataKey, columns: bytes) -> bytes:
+    return blake2b(columns, key=key.rows, digest_size=16).digest()

@@ -1,0 +1,115 @@
+"""Master keys from settings and from the key file beside the store."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.crypto.keys import KEY_BYTES, Master, new_secret
+from holdfast.domain.errors import InvalidField
+
+log = logging.getLogger("holdfast")
+
+EPHEMERAL = "ephemeral"
+OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Masters:
+    """The current master first, then those still accepted for reading."""
+
+    all: tuple[Master, ...]
+    ephemeral: bool = False
+    file: Path | None = None
+
+
+def masters(configured: str | None, old: tuple[str, ...], key_file: Path | None) -> Masters:
+    accepted = tuple(Master(parse_key(key)) for key in old)
+    if configured == EPHEMERAL:
+        log.warning(
+            "HOLDFAST_MEMORY_KEY=ephemeral: what is remembered now cannot be read after this process ends"
+        )
+        return Masters((Master(new_secret()), *accepted), ephemeral=True)
+    if configured is not None:
+        return Masters((Master(parse_key(configured)), *accepted))
+    if key_file is None:
+        return Masters((Master(new_secret()), *accepted))
+    return Masters((*_from_file(key_file), *accepted), file=key_file)
+
+
+def parse_key(text: str) -> bytes:
+    try:
+        secret = bytes.fromhex(text.strip())
+    except ValueError:
+        secret = b""
+    if len(secret) != KEY_BYTES:
+        raise InvalidField("A memory key is 64 hex characters; make one with: openssl rand -hex 32")
+    return secret
+
+
+def _from_file(path: Path) -> tuple[Master, ...]:
+    """The key; made on first use. A key left by an unfinished rotation is accepted too."""
+    if not path.exists():
+        _create(path, new_secret())
+        log.warning(
+            "made the memory key %s; keep a copy of it in a safe place: without it nothing can be read",
+            path.name,
+        )
+    keys = [Master(parse_key(_read(path)))]
+    if (waiting := next_key_file(path)).exists():
+        keys.append(Master(parse_key(_read(waiting))))
+    return tuple(keys)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidField(f"The key file {path.name} cannot be read: {error}.") from error
+
+
+def next_key_file(path: Path) -> Path:
+    return path.with_name(path.name + ".next")
+
+
+def stage_next_key(path: Path) -> Master:
+    """Writes the key that is to replace the current one, durably, before anything is wrapped with it."""
+    waiting = next_key_file(path)
+    if not waiting.exists():
+        _create(waiting, new_secret())
+    return Master(parse_key(_read(waiting)))
+
+
+def adopt_next_key(path: Path) -> None:
+    """The staged key becomes the key, in one step."""
+    next_key_file(path).replace(path)
+    _sync_directory(path.parent)
+
+
+def _create(path: Path, secret: bytes) -> None:
+    """Appears whole or not at all, 0600; when another process was quicker, its key stays."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle, draft = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(secret.hex() + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+        _sync_directory(path.parent)
+    finally:
+        Path(draft).unlink()
+
+
+def _sync_directory(folder: Path) -> None:
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,138 @@
+"""Who may do what where: one pure function. It runs before every operation; `sees` runs again on every row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from holdfast.domain.entry import Entry
+from holdfast.domain.errors import AccessDenied
+from holdfast.domain.grant import Grant, Level
+from holdfast.domain.partition import OWNER_ONLY_IN_USER_SPACES
+from holdfast.domain.principal import Caller, Principal, PrincipalKind
+from holdfast.domain.space import Space, SpaceKind
+
+
+class Op(Enum):
+    """What an operation does to a space: its name, the level it needs, and whether it writes."""
+
+    SEARCH = "search", Level.SEARCH, False
+    READ = "read", Level.READ, False
+    METADATA = "metadata", Level.READ, False
+    WRITE = "write", Level.READWRITE, True
+    SHARE = "share", Level.READWRITE, True
+    FORGET = "forget", Level.READWRITE, True
+    MANAGE = "manage", Level.MANAGE, True
+
+    def __init__(self, label: str, level: Level, writes: bool) -> None:
+        self.label = label
+        self.level = level
+        self.writes = writes
+
+
+class Reason(Enum):
+    """Which step of the cascade answered."""
+
+    OWN = "own"
+    GRANT = "grant"
+    CHAT = "chat"
+    SESSION_USER = "session user"
+    SYSTEM = "system"
+    ADMINISTRATOR = "administrator"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is true of a caller and a space right now, read live by the operation that asks."""
+
+    grants: tuple[Grant, ...] = ()
+    participant: bool = False
+    system: Level | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The revocable rules a caller's roles leave standing: ai.memory.read and ai.memory.manage."""
+
+    read: bool = True
+    manage: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    level: Level
+    reason: Reason
+
+
+NO_STANDING = Standing()
+ALL_RULES = Rules()
+_OWN = Decision(Level.MANAGE, Reason.OWN)
+
+
+def decide(
+    caller: Caller, space: Space, op: Op, now: int, standing: Standing = NO_STANDING, rules: Rules = ALL_RULES
+) -> Decision:
+    """The level the caller holds in the space, by the first live match; raises when it does not carry the operation.
+    No rule keeps anyone from forgetting their own data."""
+    forgets_own = op is Op.FORGET and is_own(caller.principal, space)
+    if not forgets_own and not (rules.manage if op.writes else rules.read):
+        raise AccessDenied("Your role may not use memory in this way; an administrator can allow it.")
+    decision = _cascade(caller, space, op, now, standing)
+    if decision is None or decision.level.value < op.level.value:
+        raise AccessDenied
+    return decision
+
+
+def _cascade(caller: Caller, space: Space, op: Op, now: int, standing: Standing) -> Decision | None:
+    if is_own(caller.principal, space):
+        return _OWN
+    granted = [grant.level for grant in standing.grants if grant.live(now)]
+    if granted:
+        return Decision(max(granted), Reason.GRANT)
+    if space.kind is SpaceKind.CHAT and standing.participant:
+        return Decision(Level.READWRITE, Reason.CHAT)
+    if (
+        space.kind is SpaceKind.USER
+        and caller.session_user is not None
+        and caller.session_user == space.owner
+    ):
+        return Decision(Level.READWRITE, Reason.SESSION_USER)
+    if space.kind is SpaceKind.SYSTEM and standing.system is not None:
+        return Decision(standing.system, Reason.SYSTEM)
+    if op is Op.METADATA and caller.is_admin:
+        return Decision(Level.READ, Reason.ADMINISTRATOR)
+    return None
+
+
+def is_own(principal: Principal, space: Space) -> bool:
+    return space.name.owner == principal
+
+
+def catalogue_level(level: str) -> Level:
+    """Reading a system in the catalogue lets one read and write its memories; managing it manages them."""
+    return Level.MANAGE if level == "manage" else Level.READWRITE
+
+
+def may_delete(space: Space, level: Level, *, creator: bool) -> bool:
+    """Who made an entry may remove it with readwrite, anyone with manage; in a system space manage alone counts."""
+    if level is Level.MANAGE:
+        return True
+    return creator and level is Level.READWRITE and space.kind is not SpaceKind.SYSTEM
+
+
+def may_flag(space: Space, level: Level) -> bool:
+    """Always-apply steers every reader of a shared or system space, so it needs manage there."""
+    shared = space.kind in (SpaceKind.SHARED, SpaceKind.SYSTEM, SpaceKind.CHAT)
+    return level is Level.MANAGE or not shared
+
+
+def sees(caller: Caller, space: Space, entry: Entry, now: int) -> bool:
+    """The second look, on a row that came back from a store."""
+    if entry.space != space.id or (entry.expires_us is not None and entry.expires_us <= now):
+        return False
+    private = space.kind is SpaceKind.USER and entry.partition in OWNER_ONLY_IN_USER_SPACES
+    return not private or entry.owner == caller.principal
+
+
+def is_unattended(caller: Caller) -> bool:
+    return caller.unattended or caller.principal.kind is PrincipalKind.SERVICE

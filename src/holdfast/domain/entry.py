@@ -1,0 +1,188 @@
+"""One memory. `Content` is what it says and is sealed at rest; `Entry` adds identity, state and times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from holdfast.domain.errors import NotText
+from holdfast.domain.partition import Partition
+from holdfast.domain.principal import Principal
+from holdfast.domain.times import to_datetime
+
+TEXT = "text/plain"
+BYTES = "application/octet-stream"
+JSON = "application/json"
+
+
+class Change(StrEnum):
+    """Why a revision exists."""
+
+    CREATED = "created"
+    REPLACED = "replaced"
+    EDITED = "edited"
+    RENAMED = "renamed"
+    UNDONE = "undone"
+
+
+class Source(StrEnum):
+    """Where the words came from; the less a person stood behind them, the less they are trusted."""
+
+    USER = "user"
+    AGENT = "agent"
+    TOOL = "tool"
+    IMPORT = "import"
+    SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Who wrote a revision and through which door. Set by the engine, never by the caller."""
+
+    by: str
+    door: str
+    source: Source
+    conversation: str | None = None
+    run: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    key: str
+    body: bytes
+    provenance: Provenance
+    namespace: str = ""
+    hint: str = ""
+    media_type: str = TEXT
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    conversation: str | None = None
+    speaker: str | None = None
+    at_us: int | None = None
+    change: Change = Change.CREATED
+    restores: int | None = None
+    """The revision that an undo brought back, so that a further undo goes further back."""
+
+    @property
+    def is_text(self) -> bool:
+        return self.media_type != BYTES
+
+    @property
+    def text(self) -> str:
+        if not self.is_text:
+            raise NotText
+        return self.body.decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    id: UUID
+    space: UUID
+    owner: Principal
+    partition: Partition
+    revision: int
+    content: Content
+    created_us: int
+    updated_us: int
+    expires_us: int | None = None
+    trashed_us: int | None = None
+    always_inject: bool = False
+    encrypted: bool = False
+    quarantined: bool = False
+
+    @property
+    def key(self) -> str:
+        return self.content.key
+
+    @property
+    def namespace(self) -> str:
+        return self.content.namespace
+
+    @property
+    def hint(self) -> str:
+        return self.content.hint
+
+    @property
+    def text(self) -> str:
+        return self.content.text
+
+    @property
+    def value(self) -> bytes:
+        return self.content.body
+
+    @property
+    def category(self) -> str:
+        return self.content.category
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return self.content.tags
+
+    @property
+    def conversation(self) -> str | None:
+        return self.content.conversation
+
+    @property
+    def speaker(self) -> str | None:
+        return self.content.speaker
+
+    @property
+    def at(self) -> datetime | None:
+        return None if self.content.at_us is None else to_datetime(self.content.at_us)
+
+    @property
+    def provenance(self) -> Provenance:
+        return self.content.provenance
+
+    @property
+    def in_context(self) -> bool:
+        return self.partition is not Partition.INTERNAL
+
+    @property
+    def created_at(self) -> datetime:
+        return to_datetime(self.created_us)
+
+    @property
+    def updated_at(self) -> datetime:
+        return to_datetime(self.updated_us)
+
+    @property
+    def expires_at(self) -> datetime | None:
+        return None if self.expires_us is None else to_datetime(self.expires_us)
+
+    @property
+    def trashed_at(self) -> datetime | None:
+        return None if self.trashed_us is None else to_datetime(self.trashed_us)
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One state an entry was in. `content` is None when its key is not configured."""
+
+    revision: int
+    updated_us: int
+    expires_us: int | None
+    always_inject: bool
+    content: Content | None
+
+    @property
+    def locked(self) -> bool:
+        return self.content is None
+
+    @property
+    def at(self) -> datetime:
+        return to_datetime(self.updated_us)
+
+    @property
+    def text(self) -> str | None:
+        return None if self.content is None else self.content.text
+
+    @property
+    def by(self) -> str | None:
+        return None if self.content is None else self.content.provenance.by
+
+    @property
+    def change(self) -> Change | None:
+        return None if self.content is None else self.content.change

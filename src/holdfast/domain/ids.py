@@ -1,0 +1,48 @@
+"""Ids. A space id is a UUID whose last 32 bits are zero; an entry id is its space's id with the entry's number
+there. So an id alone says which space to ask, no index is needed for it, and numbers are random: they tell no count."""
+
+from __future__ import annotations
+
+import secrets
+from uuid import UUID
+
+from holdfast.domain.errors import NotFound
+
+NUMBER_BITS = 32
+_NUMBER_MASK = (1 << NUMBER_BITS) - 1
+_VERSION = 8 << 76
+_VARIANT = 2 << 62
+_STAMPS = (0xF << 76) | (3 << 62)
+
+SpaceId = UUID
+EntryId = UUID
+
+
+def new_space_id() -> UUID:
+    random = secrets.randbits(128) & ~_STAMPS & ~_NUMBER_MASK
+    return UUID(int=random | _VERSION | _VARIANT)
+
+
+def new_number() -> int:
+    """A number for an entry; the store makes sure that it is free in its space."""
+    return 1 + secrets.randbelow(_NUMBER_MASK)
+
+
+def entry_id(space: UUID, number: int) -> UUID:
+    return UUID(int=space.int | number)
+
+
+def number_of(entry: UUID) -> int:
+    return entry.int & _NUMBER_MASK
+
+
+def split_entry_id(text: str | UUID) -> tuple[UUID, int]:
+    """The space and number of an entry id; what is no entry id names an entry that does not exist."""
+    try:
+        value = text.int if isinstance(text, UUID) else UUID(text).int
+    except (ValueError, AttributeError, TypeError):
+        raise NotFound from None
+    number = value & _NUMBER_MASK
+    if not number:
+        raise NotFound
+    return UUID(int=value & ~_NUMBER_MASK), number

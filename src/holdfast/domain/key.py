@@ -1,0 +1,33 @@
+"""Keys: how they are made when none is given, and which heads belong to the engine."""
+
+from __future__ import annotations
+
+import secrets
+
+from holdfast.domain.errors import ReservedCategory, ReservedKey
+
+_MADE = "auto-"
+_MADE_LENGTH = len(_MADE) + 16
+
+
+def made_key(seed: bytes | None = None) -> str:
+    """A fresh key, or the one that belongs to a seed."""
+    return _MADE + (secrets.token_bytes(8) if seed is None else seed[:8]).hex()
+
+
+def is_made(key: str) -> bool:
+    """A made key says nothing, so its characters are no words to search for."""
+    return key.startswith(_MADE) and len(key) == _MADE_LENGTH
+
+
+def refuse_reserved(key: str, category: str, heads: tuple[str, ...]) -> None:
+    """The guard stands on category and key head alike: projections of the engine read by key."""
+    if category in heads:
+        raise ReservedCategory(
+            f"The category `{category}` belongs to the engine; choose another, for example `preferences`."
+        )
+    head = key.split("/", 1)[0]
+    if head in heads:
+        raise ReservedKey(
+            f"Keys under `{head}/` belong to the engine; choose another, for example `preferences/editor`."
+        )

@@ -1,0 +1,116 @@
+"""Caps, and the shape of what a caller may write. Over a cap is `too_large`, a wrong shape `invalid_…`, absence
+`missing_…`; every check happens before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from holdfast.domain.errors import InvalidField, InvalidKey, MissingValue, TooLarge
+
+KIB = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    key_bytes: int = 512
+    hint_characters: int = 500
+    body_bytes: int = 64 * KIB
+    value_bytes: int = 1024 * KIB
+    tags: int = 32
+    tag_characters: int = 64
+    entries: int = 100_000
+    list_rows: int = 1_000
+    search_hits: int = 50
+    always_inject: int = 25
+    revisions: int = 10_000
+
+
+def check_key(key: object, limits: Limits) -> str:
+    """The key, trimmed. Callers decide themselves what an absent key means."""
+    if not isinstance(key, str):
+        raise InvalidKey("A key must be text.")
+    key = key.strip()
+    if not key:
+        raise InvalidKey("A key must not be blank; leave it out to have one made.")
+    _check_size("A key", _encoded(key, InvalidKey("A key must be valid text.")), limits.key_bytes)
+    if any(ord(character) < 32 or ord(character) == 127 for character in key):
+        raise InvalidKey("A key must not hold control characters.")
+    return key
+
+
+def check_text(text: object, cap: int, *, what: str = "The text") -> bytes:
+    if not isinstance(text, str):
+        raise InvalidField(f"{what} must be text.")
+    if not text.strip():
+        raise MissingValue
+    body = _encoded(text, InvalidField(f"{what} holds characters that are not valid text (lone surrogates)."))
+    if b"\0" in body:
+        raise InvalidField(f"{what} must not hold NUL characters.")
+    _check_size(what, body, cap)
+    return body
+
+
+def check_bytes(value: object, cap: int, *, what: str = "The value") -> bytes:
+    """Opaque bytes, or text that becomes bytes; may be empty."""
+    if isinstance(value, str):
+        value = _encoded(value, InvalidField(f"{what} holds characters that are not valid text."))
+    if not isinstance(value, bytes | bytearray | memoryview):
+        raise InvalidField(f"{what} must be bytes or text.")
+    body = bytes(value)
+    _check_size(what, body, cap)
+    return body
+
+
+def check_hint(hint: object, limits: Limits) -> str:
+    return _one_line("hint", hint, limits.hint_characters)
+
+
+def check_label(what: str, label: object, limits: Limits) -> str:
+    """A category, a speaker, a conversation: short, one line, trimmed, may be empty."""
+    return _one_line(what, label, limits.hint_characters).strip()
+
+
+def check_tags(tags: object, limits: Limits) -> tuple[str, ...]:
+    """Trimmed, without repeats, in the order given."""
+    if isinstance(tags, str) or not isinstance(tags, Iterable):
+        raise InvalidField("Tags must be a list of texts.")
+    given = list(tags)
+    if len(given) > limits.tags:
+        raise TooLarge(f"At most {limits.tags} tags; {len(given)} were given.")
+    kept: dict[str, None] = {}
+    for tag in given:
+        line = _one_line("tag", tag, limits.tag_characters).strip()
+        if not line:
+            raise InvalidField("A tag must not be blank.")
+        kept[line] = None
+    return tuple(kept)
+
+
+def check_limit(limit: object, cap: int) -> int:
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        raise InvalidField(f"A limit must be a whole number from 1 to {cap}.")
+    return min(limit, cap)
+
+
+def _one_line(what: str, line: object, cap: int) -> str:
+    if not isinstance(line, str):
+        raise InvalidField(f"The {what} must be text.")
+    _encoded(line, InvalidField(f"The {what} holds characters that are not valid text (lone surrogates)."))
+    if len(line) > cap:
+        raise TooLarge(f"The {what} may have {cap} characters; it has {len(line)}.")
+    if len(line.splitlines()) > 1 or line.endswith(("\n", "\r")) or "\0" in line:
+        raise InvalidField(f"The {what} must be one line without control characters.")
+    return line
+
+
+def _encoded(text: str, refusal: Exception) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise refusal from None
+
+
+def _check_size(what: str, body: bytes, cap: int) -> None:
+    if len(body) > cap:
+        raise TooLarge(f"{what} may have {cap} bytes; it has {len(body)}.")

@@ -1,0 +1,30 @@
+"""The rooms of a space, one for each vocabulary. Codes are stored: never renumber, only add."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Partition(IntEnum):
+    NOTES = 1
+    FACTS = 2
+    STORES = 3
+    FILES = 4
+    ASSISTANT = 5
+    HANDLER = 6
+    INTERNAL = 7
+    RUNS = 8
+    CACHE = 9
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+MODEL_VISIBLE = (Partition.NOTES, Partition.FACTS, Partition.STORES, Partition.FILES, Partition.ASSISTANT)
+"""What a model may see, in the order in which a key is resolved when several rooms hold it."""
+
+OWNER_ONLY_IN_USER_SPACES = frozenset({Partition.FILES, Partition.ASSISTANT})
+"""Rows only their owner sees, even in a user's space that an agent may enter."""
+
+ENGINE_WRITTEN = frozenset({Partition.RUNS, Partition.CACHE})

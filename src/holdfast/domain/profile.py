@@ -1,0 +1,118 @@
+"""The policy of each vocabulary as data: room, lifetime, delete, key. Surfaces pick a profile; operations obey."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from holdfast.domain.partition import Partition
+from holdfast.domain.retention import DAY_SECONDS, HOUR_SECONDS, Retention, Zero
+
+RESERVED_HEADS = ("pack_history", "pipeline_history", "plan_history")
+"""Categories and first key segments that only the engine writes, because projections read them."""
+
+DEFAULT_FACT_CATEGORY = "user_facts"
+
+
+class KeyRule(Enum):
+    GIVEN = "given"
+    GIVEN_OR_MADE = "given or made"
+    MADE = "made"
+
+
+class Delete(Enum):
+    TRASH = "trash"
+    PURGE = "purge"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    name: str
+    partition: Partition
+    retention: Retention
+    delete: Delete
+    key: KeyRule
+    scrubbed: bool = True
+    indexed: bool = True
+    text_only: bool = True
+    trims_text: bool = False
+    keeps_omitted: bool = True
+    """Writing an existing key again keeps what was left out (hint, category, tags, flags) instead of clearing it."""
+    keeps_history: bool = True
+    default_category: str = ""
+    reserved_heads: tuple[str, ...] = ()
+
+
+CORE = Profile("core", Partition.NOTES, Retention(Zero.REFUSED), Delete.TRASH, KeyRule.GIVEN_OR_MADE)
+
+FACTS = Profile(
+    "facts",
+    Partition.FACTS,
+    Retention(Zero.DEFAULT, default=90 * DAY_SECONDS, minimum=HOUR_SECONDS, maximum=365 * DAY_SECONDS),
+    Delete.PURGE,
+    KeyRule.GIVEN,
+    trims_text=True,
+    keeps_omitted=False,
+    default_category=DEFAULT_FACT_CATEGORY,
+    reserved_heads=RESERVED_HEADS,
+)
+
+HANDLER = Profile(
+    "handler",
+    Partition.HANDLER,
+    Retention(Zero.NONE),
+    Delete.PURGE,
+    KeyRule.GIVEN,
+    scrubbed=False,
+    indexed=False,
+    text_only=False,
+    keeps_omitted=False,
+)
+
+INTERNAL = Profile(
+    "internal",
+    Partition.INTERNAL,
+    Retention(Zero.NONE),
+    Delete.TRASH,
+    KeyRule.GIVEN_OR_MADE,
+    scrubbed=False,
+    indexed=False,
+    keeps_omitted=False,
+)
+
+STORES = Profile("stores", Partition.STORES, Retention(Zero.NONE), Delete.TRASH, KeyRule.GIVEN)
+
+FILES = Profile("files", Partition.FILES, Retention(Zero.NONE), Delete.TRASH, KeyRule.GIVEN)
+
+ASSISTANT = Profile("assistant", Partition.ASSISTANT, Retention(Zero.NONE), Delete.TRASH, KeyRule.MADE)
+
+RUNS = Profile(
+    "runs",
+    Partition.RUNS,
+    Retention(Zero.DEFAULT, default=30 * DAY_SECONDS),
+    Delete.PURGE,
+    KeyRule.GIVEN,
+    scrubbed=False,
+    indexed=False,
+    text_only=False,
+    keeps_omitted=False,
+    keeps_history=False,
+)
+
+CACHE = Profile(
+    "cache",
+    Partition.CACHE,
+    Retention(Zero.REFUSED, required=True),
+    Delete.PURGE,
+    KeyRule.GIVEN,
+    scrubbed=False,
+    indexed=False,
+    text_only=False,
+    keeps_omitted=False,
+    keeps_history=False,
+)
+
+PROFILES = {
+    profile.partition: profile
+    for profile in (CORE, FACTS, STORES, FILES, ASSISTANT, HANDLER, INTERNAL, RUNS, CACHE)
+}

@@ -1,0 +1,58 @@
+"""What `forget` takes: a closed union, parsed once for every door. A missing scope is refused, never `all`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.domain.errors import InvalidScope
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """All that is the caller's: own space and sessions, every room, trash and history."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneKey:
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class OneEntry:
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Recorded tool runs (`pack_history`) or pipeline runs (`pipeline_history`), of one id or of all."""
+
+    head: str
+    id: str | None = None
+
+    @property
+    def prefix(self) -> str:
+        return f"{self.head}/" if self.id is None else f"{self.head}/{self.id}/"
+
+
+Scope = Everything | OneKey | OneEntry | Runs
+
+
+def parse_scope(text: object) -> Scope:
+    if not isinstance(text, str):
+        raise InvalidScope
+    match text.partition(":"):
+        case "all", "", "":
+            return Everything()
+        case "packs", "", "":
+            return Runs("pack_history")
+        case "pipelines", "", "":
+            return Runs("pipeline_history")
+        case "key", ":", key if key.strip():
+            return OneKey(key.strip())
+        case "id", ":", entry if entry.strip():
+            return OneEntry(entry.strip())
+        case "pack", ":", pack if pack.strip():
+            return Runs("pack_history", pack.strip())
+        case "pipeline", ":", pipeline if pipeline.strip():
+            return Runs("pipeline_history", pipeline.strip())
+    raise InvalidScope

@@ -1,0 +1,75 @@
+"""Where entries lie: a space of a user, agent, service, chat, session, system, or one made to be shared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from uuid import UUID
+
+from holdfast.domain.principal import Principal, PrincipalKind
+
+
+class SpaceKind(IntEnum):
+    """Codes are stored: never renumber, only add."""
+
+    USER = 1
+    AGENT = 2
+    SERVICE = 3
+    CHAT = 4
+    SESSION = 5
+    SYSTEM = 6
+    SHARED = 7
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+OWN_KIND = {
+    PrincipalKind.USER: SpaceKind.USER,
+    PrincipalKind.AGENT: SpaceKind.AGENT,
+    PrincipalKind.SERVICE: SpaceKind.SERVICE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceName:
+    """What a space is called from outside. Kind, owner and reference stay apart, so that no two can run together:
+    subject `a:b` is never subject `a` with session `b`."""
+
+    kind: SpaceKind
+    ref: str
+    owner: Principal | None = None
+
+    def parts(self) -> tuple[str, str, str]:
+        return self.kind.label, str(self.owner) if self.owner else "", self.ref
+
+
+def own_space(principal: Principal) -> SpaceName:
+    return SpaceName(OWN_KIND[principal.kind], principal.id, principal)
+
+
+def session_space(principal: Principal, session: str) -> SpaceName:
+    return SpaceName(SpaceKind.SESSION, session, principal)
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    id: UUID
+    name: SpaceName
+    created_us: int
+    stored: bool = True
+    listed: bool = False
+    """Whether the store holds a list of participants (chat) or of access (system) that overrides token claims."""
+
+    @property
+    def kind(self) -> SpaceKind:
+        return self.name.kind
+
+    @property
+    def ref(self) -> str:
+        return self.name.ref
+
+    @property
+    def owner(self) -> Principal | None:
+        return self.name.owner

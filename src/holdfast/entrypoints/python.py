@@ -1,0 +1,413 @@
+"""The Python door: `holdfast.open()` and `holdfast.aopen()`, two ways of waiting for the same calls."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from holdfast.contracts.clock import Clock
+from holdfast.contracts.directory import Directory
+from holdfast.domain.errors import HoldfastError, InvalidField
+from holdfast.domain.principal import Caller, Principal, PrincipalKind, principal
+from holdfast.entrypoints.keys import Keys
+from holdfast.entrypoints.waiting import Door, awaiting, blocking
+from holdfast.operations.answers import Swept
+from holdfast.operations.sweep import Sweeper, sweep
+from holdfast.settings import Settings, load
+from holdfast.surfaces.administration import AdministrationCalls
+from holdfast.surfaces.core import CoreCalls, Seat
+from holdfast.surfaces.facts import FactCalls
+from holdfast.surfaces.handler import HandlerCalls
+from holdfast.wiring import Opened, open_engine, system_clock
+
+log = logging.getLogger("holdfast")
+
+
+class Facts(Door):
+    store = blocking(FactCalls.store)
+    get = blocking(FactCalls.get)
+    list = blocking(FactCalls.list)
+    history = blocking(FactCalls.history)
+    forget = blocking(FactCalls.forget)
+    my_memory = blocking(FactCalls.my_memory)
+
+
+class AsyncFacts(Door):
+    store = awaiting(FactCalls.store)
+    get = awaiting(FactCalls.get)
+    list = awaiting(FactCalls.list)
+    history = awaiting(FactCalls.history)
+    forget = awaiting(FactCalls.forget)
+    my_memory = awaiting(FactCalls.my_memory)
+
+
+class Administration(Door):
+    set_participants = blocking(AdministrationCalls.set_participants)
+    set_system_access = blocking(AdministrationCalls.set_system_access)
+    set_rules = blocking(AdministrationCalls.set_rules)
+
+
+class AsyncAdministration(Door):
+    set_participants = awaiting(AdministrationCalls.set_participants)
+    set_system_access = awaiting(AdministrationCalls.set_system_access)
+    set_rules = awaiting(AdministrationCalls.set_rules)
+
+
+class Own(Door):
+    """One principal's door."""
+
+    facts: Facts
+
+    def __init__(self, seat: Seat) -> None:
+        super().__init__(CoreCalls(seat), seat)
+        self.facts = Facts(FactCalls(seat), seat)
+
+    remember = blocking(CoreCalls.remember)
+    remember_many = blocking(CoreCalls.remember_many)
+    get = blocking(CoreCalls.get)
+    list = blocking(CoreCalls.list)
+    history = blocking(CoreCalls.history)
+    edit = blocking(CoreCalls.edit)
+    replace = blocking(CoreCalls.replace)
+    rename = blocking(CoreCalls.rename)
+    flag = blocking(CoreCalls.flag)
+    undo = blocking(CoreCalls.undo)
+    trash = blocking(CoreCalls.trash)
+    trashed = blocking(CoreCalls.trashed)
+    restore = blocking(CoreCalls.restore)
+    purge = blocking(CoreCalls.purge)
+    forget = blocking(CoreCalls.forget)
+    share = blocking(CoreCalls.share)
+    unshare = blocking(CoreCalls.unshare)
+    grants = blocking(CoreCalls.grants)
+    spaces = blocking(CoreCalls.spaces)
+    create_space = blocking(CoreCalls.create_space)
+
+
+class AsyncOwn(Door):
+    """One principal's door, awaited."""
+
+    facts: AsyncFacts
+
+    def __init__(self, seat: Seat) -> None:
+        super().__init__(CoreCalls(seat), seat)
+        self.facts = AsyncFacts(FactCalls(seat), seat)
+
+    remember = awaiting(CoreCalls.remember)
+    remember_many = awaiting(CoreCalls.remember_many)
+    get = awaiting(CoreCalls.get)
+    list = awaiting(CoreCalls.list)
+    history = awaiting(CoreCalls.history)
+    edit = awaiting(CoreCalls.edit)
+    replace = awaiting(CoreCalls.replace)
+    rename = awaiting(CoreCalls.rename)
+    flag = awaiting(CoreCalls.flag)
+    undo = awaiting(CoreCalls.undo)
+    trash = awaiting(CoreCalls.trash)
+    trashed = awaiting(CoreCalls.trashed)
+    restore = awaiting(CoreCalls.restore)
+    purge = awaiting(CoreCalls.purge)
+    forget = awaiting(CoreCalls.forget)
+    share = awaiting(CoreCalls.share)
+    unshare = awaiting(CoreCalls.unshare)
+    grants = awaiting(CoreCalls.grants)
+    spaces = awaiting(CoreCalls.spaces)
+    create_space = awaiting(CoreCalls.create_space)
+
+
+class Handle(Door):
+    """What tool code keeps for one subject, or one session of it."""
+
+    _calls: HandlerCalls
+
+    def __init__(self, seat: Seat, subject: Principal, session: str | None) -> None:
+        super().__init__(HandlerCalls(seat, subject, session), seat)
+        self._subject = subject
+
+    store = blocking(HandlerCalls.store)
+    recall = blocking(HandlerCalls.recall)
+    list = blocking(HandlerCalls.list)
+    delete = blocking(HandlerCalls.delete)
+    context = blocking(HandlerCalls.context)
+
+    def namespace(self) -> str:
+        return self._calls.namespace()
+
+    def across_sessions(self) -> Handle:
+        """The subject's own namespace: for what the next session is to find again."""
+        return Handle(self._seat, self._subject, None)
+
+
+class AsyncHandle(Door):
+    """What tool code keeps for one subject, or one session of it, awaited."""
+
+    _calls: HandlerCalls
+
+    def __init__(self, seat: Seat, subject: Principal, session: str | None) -> None:
+        super().__init__(HandlerCalls(seat, subject, session), seat)
+        self._subject = subject
+
+    store = awaiting(HandlerCalls.store)
+    recall = awaiting(HandlerCalls.recall)
+    list = awaiting(HandlerCalls.list)
+    delete = awaiting(HandlerCalls.delete)
+    context = awaiting(HandlerCalls.context)
+
+    def namespace(self) -> str:
+        return self._calls.namespace()
+
+    def across_sessions(self) -> AsyncHandle:
+        return AsyncHandle(self._seat, self._subject, None)
+
+
+class Opening:
+    """A store that is open, or the reason why it is not. Both memories share this."""
+
+    def __init__(self, opened: Opened, settings: Settings) -> None:
+        self._opened = opened
+        self._settings = settings
+        self._sweeper: Sweeper | None = None
+        if opened.engine is not None and settings.sweep_seconds:
+            self._sweeper = Sweeper(self._sweep_quietly, settings.sweep_seconds)
+            self._sweeper.start()
+
+    @property
+    def reason(self) -> str | None:
+        """Why memory is off; None when it is on."""
+        return self._opened.reason
+
+    @property
+    def enabled(self) -> bool:
+        return self._opened.engine is not None
+
+    @property
+    def path(self) -> Path | None:
+        """The store's file; None for a store in memory."""
+        return self._opened.path
+
+    @property
+    def keys(self) -> Keys:
+        return Keys(self._opened)
+
+    def sweep(self) -> Swept:
+        """Removes what has expired and old trash now, instead of waiting for the next turn."""
+        return Swept() if self._opened.engine is None else sweep(self._opened.engine)
+
+    def _sweep_quietly(self) -> None:
+        try:
+            self.sweep()
+        except HoldfastError as error:
+            log.warning("the sweep failed and will try again: %s", error.message)
+
+    def _close(self) -> None:
+        if self._sweeper is not None:
+            self._sweeper.stop()
+        if self._opened.engine is not None:
+            self._opened.engine.sealed.close()
+
+    def _seat(self, caller: Caller) -> Seat:
+        return Seat(self._opened.engine, caller, self.reason or "")
+
+    def _user(
+        self, subject: str, roles: Iterable[str], teams: Iterable[str], systems: Mapping[str, str] | None
+    ) -> Seat:
+        caller = Caller(
+            principal(PrincipalKind.USER, subject),
+            roles=frozenset(roles),
+            teams=frozenset(teams),
+            systems=dict(systems or {}),
+        )
+        return self._seat(caller)
+
+    def _agent(
+        self, subject: str, user: str | None, chat: str | None, systems: Mapping[str, str] | None
+    ) -> Seat:
+        caller = Caller(
+            principal(PrincipalKind.AGENT, subject),
+            session_user=None if user is None else principal(PrincipalKind.USER, user),
+            chats=frozenset() if chat is None else frozenset({chat}),
+            systems=dict(systems or {}),
+        )
+        return self._seat(caller)
+
+    def _service(self, subject: str, run: str | None, systems: Mapping[str, str] | None) -> Seat:
+        caller = Caller(
+            principal(PrincipalKind.SERVICE, subject), run=run, unattended=True, systems=dict(systems or {})
+        )
+        return self._seat(caller)
+
+    def _tool(self, subject: str) -> tuple[Seat, Principal]:
+        who = principal(PrincipalKind.USER, subject)
+        return self._seat(Caller(who, door="handler")), who
+
+
+class Memory(Opening):
+    """An open store. Ask it for someone's door: `memory.user("alice")`."""
+
+    def user(
+        self,
+        id: str,
+        *,
+        roles: Iterable[str] = ("member",),
+        teams: Iterable[str] = (),
+        systems: Mapping[str, str] | None = None,
+    ) -> Own:
+        return Own(self._user(id, roles, teams, systems))
+
+    def agent(
+        self,
+        id: str,
+        *,
+        user: str | None = None,
+        chat: str | None = None,
+        systems: Mapping[str, str] | None = None,
+    ) -> Own:
+        """An agent; `user` and `chat` are those it works for and in right now."""
+        return Own(self._agent(id, user, chat, systems))
+
+    def service(self, id: str, *, run: str | None = None, systems: Mapping[str, str] | None = None) -> Own:
+        """An unattended caller."""
+        return Own(self._service(id, run, systems))
+
+    def administration(self, id: str) -> Administration:
+        """What administrators set, as this user."""
+        seat = self._user(id, ("admin",), (), None)
+        return Administration(AdministrationCalls(seat), seat)
+
+    def handle(self, subject: str = "", *, session: str | None = None) -> Handle | None:
+        """What tool code keeps for a subject; None when memory is off."""
+        return Handle(*self._tool(subject), session) if self.enabled else None
+
+    def close(self) -> None:
+        self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncMemory(Opening):
+    """An open store whose doors are awaited."""
+
+    def user(
+        self,
+        id: str,
+        *,
+        roles: Iterable[str] = ("member",),
+        teams: Iterable[str] = (),
+        systems: Mapping[str, str] | None = None,
+    ) -> AsyncOwn:
+        return AsyncOwn(self._user(id, roles, teams, systems))
+
+    def agent(
+        self,
+        id: str,
+        *,
+        user: str | None = None,
+        chat: str | None = None,
+        systems: Mapping[str, str] | None = None,
+    ) -> AsyncOwn:
+        return AsyncOwn(self._agent(id, user, chat, systems))
+
+    def service(
+        self, id: str, *, run: str | None = None, systems: Mapping[str, str] | None = None
+    ) -> AsyncOwn:
+        return AsyncOwn(self._service(id, run, systems))
+
+    def administration(self, id: str) -> AsyncAdministration:
+        seat = self._user(id, ("admin",), (), None)
+        return AsyncAdministration(AdministrationCalls(seat), seat)
+
+    def handle(self, subject: str = "", *, session: str | None = None) -> AsyncHandle | None:
+        return AsyncHandle(*self._tool(subject), session) if self.enabled else None
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def open_memory(
+    where: str | os.PathLike[str] | None = None,
+    *,
+    required: bool = True,
+    key: str | None = None,
+    old_keys: str | None = None,
+    durability: str | None = None,
+    sweep_seconds: float | None = None,
+    clock: Clock = system_clock,
+    directory: Directory | None = None,
+) -> Memory:
+    """Opens the store: `where` is a folder, a database file, a URL, or nothing for the configured one. With
+    `required=False` a store that cannot be opened gives a memory that is off, with its `reason`."""
+    return Memory(*_open(where, required, key, old_keys, durability, sweep_seconds, clock, directory))
+
+
+async def open_memory_async(
+    where: str | os.PathLike[str] | None = None,
+    *,
+    required: bool = True,
+    key: str | None = None,
+    old_keys: str | None = None,
+    durability: str | None = None,
+    sweep_seconds: float | None = None,
+    clock: Clock = system_clock,
+    directory: Directory | None = None,
+) -> AsyncMemory:
+    """`open_memory`, awaited; its doors are awaited too."""
+    return AsyncMemory(
+        *await asyncio.to_thread(
+            _open, where, required, key, old_keys, durability, sweep_seconds, clock, directory
+        )
+    )
+
+
+def _open(
+    where: str | os.PathLike[str] | None,
+    required: bool,
+    key: str | None,
+    old_keys: str | None,
+    durability: str | None,
+    sweep_seconds: float | None,
+    clock: Clock,
+    directory: Directory | None,
+) -> tuple[Opened, Settings]:
+    settings = load(
+        memory_key=key,
+        memory_old_keys=old_keys,
+        durability=durability,
+        sweep_seconds=sweep_seconds,
+        **_place(where),
+    )
+    return open_engine(settings, clock, directory, required=required), settings
+
+
+def _place(where: str | os.PathLike[str] | None) -> dict[str, str]:
+    if where is None:
+        return {}
+    text = os.fspath(where)
+    if not isinstance(text, str) or not text:
+        raise InvalidField("Name a folder, a database file or a URL.")
+    if "://" in text:
+        return {"database_url": text}
+    if text == ":memory:":
+        return {"database_url": "sqlite://"}
+    path = Path(text).expanduser()
+    if path.is_file() or (not path.is_dir() and path.suffix):
+        return {"database_url": f"sqlite:///{path.absolute()}", "data_dir": str(path.absolute().parent)}
+    return {"database_url": f"sqlite:///{path.absolute() / 'holdfast.db'}", "data_dir": str(path)}

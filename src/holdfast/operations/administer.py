@@ -1,0 +1,76 @@
+"""What an administrator sets: participants of chats, access to systems, rules of roles. No entry is shown here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from holdfast.contracts.rows import MemberRow, RuleRow
+from holdfast.contracts.storage import Job, Transaction
+from holdfast.domain.access import catalogue_level
+from holdfast.domain.errors import AccessDenied, InvalidField, InvalidLevel
+from holdfast.domain.grant import Level
+from holdfast.domain.limits import check_key
+from holdfast.domain.principal import Caller, parse_grantee
+from holdfast.domain.space import SpaceKind, SpaceName
+from holdfast.operations.engine import Engine
+from holdfast.operations.enter import find_or_plan
+from holdfast.storage.sealed_transaction import SealedTransaction
+
+RULES = ("ai.memory.read", "ai.memory.manage")
+
+
+def set_participants(engine: Engine, caller: Caller, chat: str, participants: Iterable[str]) -> Job[int]:
+    """From now on this list alone says who takes part in the chat."""
+    _require_admin(caller)
+    rows = {str(parse_grantee(name)): Level.READWRITE for name in participants}
+    return _set_list(engine, caller, SpaceName(SpaceKind.CHAT, check_key(chat, engine.limits)), rows)
+
+
+def set_system_access(engine: Engine, caller: Caller, system: str, access: Mapping[str, str]) -> Job[int]:
+    """`{"team:platform": "manage", "user:alice": "read"}`; from now on this list alone counts."""
+    _require_admin(caller)
+    rows = {}
+    for member, level in access.items():
+        if level not in ("read", "manage"):
+            raise InvalidLevel("Access to a system is read or manage.")
+        rows[member if member.startswith("team:") else str(parse_grantee(member))] = catalogue_level(level)
+    return _set_list(engine, caller, SpaceName(SpaceKind.SYSTEM, check_key(system, engine.limits)), rows)
+
+
+def set_rules(engine: Engine, caller: Caller, role: str, rules: Mapping[str, bool]) -> Job[None]:
+    """Revokes or gives back ai.memory.read and ai.memory.manage for a role; what is not named stays on."""
+    _require_admin(caller)
+    if unknown := sorted(set(rules) - set(RULES)):
+        raise InvalidField(f"Unknown rule {unknown[0]}; there are {' and '.join(RULES)}.")
+    if not all(isinstance(value, bool) for value in rules.values()):
+        raise InvalidField("A rule is true or false.")
+    row = RuleRow(check_key(role, engine.limits), rules.get(RULES[0], True), rules.get(RULES[1], True))
+    now = engine.clock()
+
+    def write(tx: Transaction) -> None:
+        tx.rules.put(row)
+        SealedTransaction(engine.sealed, tx, now).audit("set rules", caller.principal)
+        engine.rules.forget()
+
+    return write
+
+
+def _set_list(engine: Engine, caller: Caller, name: SpaceName, members: Mapping[str, Level]) -> Job[int]:
+    now = engine.clock()
+    place = engine.sealed.place(find_or_plan(engine, name, now), now)
+    rows = [MemberRow(engine.sealed.blind_member(member), level) for member, level in members.items()]
+
+    def write(tx: Transaction) -> int:
+        sealed = SealedTransaction(engine.sealed, tx, now)
+        sealed.settle(place)
+        tx.members.replace(place.space.id, rows)
+        tx.spaces.mark_listed(place.space.id)
+        sealed.audit("set access", caller.principal, place.space.id)
+        return len(rows)
+
+    return write
+
+
+def _require_admin(caller: Caller) -> None:
+    if not caller.is_admin:
+        raise AccessDenied("Only an administrator may do this.")

@@ -1,0 +1,185 @@
+"""Edit fields of an entry, replace a passage of its text, rename it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from holdfast.contracts.storage import Job, Transaction
+from holdfast.domain.access import Op, may_flag
+from holdfast.domain.entry import TEXT, Change, Content, Entry
+from holdfast.domain.errors import AccessDenied, Conflict, EditNoMatch, MissingField, NotText
+from holdfast.domain.key import refuse_reserved
+from holdfast.domain.limits import check_hint, check_key, check_label, check_tags, check_text
+from holdfast.domain.principal import Caller
+from holdfast.domain.profile import PROFILES
+from holdfast.domain.retention import Ttl
+from holdfast.operations.engine import Engine
+from holdfast.operations.enter import Entered, SpaceRef, enter
+from holdfast.operations.remember import check_expected, provenance_of, scrubbed
+from holdfast.operations.resolve import Target, look_up_in, opened, require_delete, seek
+from holdfast.storage.sealed import Head, Place
+from holdfast.storage.sealed_transaction import SealedTransaction, State
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Fields to change; None leaves a field as it is."""
+
+    text: str | None = None
+    hint: str | None = None
+    category: str | None = None
+    tags: tuple[str, ...] | None = None
+    ttl: Ttl = None
+    always_inject: bool | None = None
+    expected_revision: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """What replacing a passage did: the entry, and how often the passage had occurred."""
+
+    entry: Entry
+    occurrences: int
+
+
+def edit(engine: Engine, caller: Caller, target: Target, changes: Changes) -> Job[Entry]:
+    now = engine.clock()
+    sought = seek(engine, caller, target, Op.WRITE, now)
+    _refuse_flag(sought.entered, changes)
+    place = engine.sealed.place(sought.entered.space, now)
+
+    def write(tx: Transaction) -> Entry:
+        sealed = SealedTransaction(engine.sealed, tx, now)
+        head = look_up_in(sealed, place, sought)
+        check_expected(changes.expected_revision, head.row.revision)
+        entry = opened(head)
+        return _revise(
+            engine, sealed, sought.entered, place, head, _changed(engine, entry, changes), changes, "edit"
+        )
+
+    return write
+
+
+def replace_text(
+    engine: Engine, caller: Caller, target: Target, old: str, new: str, expected: int | None
+) -> Job[Replaced]:
+    """Replaces the first occurrence, literally, and says how many there were."""
+    now = engine.clock()
+    sought = seek(engine, caller, target, Op.WRITE, now)
+    if not isinstance(old, str) or not isinstance(new, str) or not old:
+        raise MissingField("Say which text to replace (`old`, not empty) and what to put there (`new`).")
+    place = engine.sealed.place(sought.entered.space, now)
+
+    def write(tx: Transaction) -> Replaced:
+        sealed = SealedTransaction(engine.sealed, tx, now)
+        head = look_up_in(sealed, place, sought)
+        check_expected(expected, head.row.revision)
+        text = opened(head).text
+        occurrences = text.count(old)
+        if not occurrences:
+            raise EditNoMatch
+        changes = Changes(text=text.replace(old, new, 1))
+        content = _changed(engine, opened(head), changes)
+        return Replaced(
+            _revise(engine, sealed, sought.entered, place, head, content, changes, "edit"), occurrences
+        )
+
+    return write
+
+
+def rename(
+    engine: Engine, caller: Caller, target: Target, new_key: str, to_space: SpaceRef, expected: int | None
+) -> Job[Entry]:
+    """One transaction: the entry has its new name, or everything is as before. Moving it needs write on both sides."""
+    now = engine.clock()
+    sought = seek(engine, caller, target, Op.WRITE, now)
+    key = check_key(new_key, engine.limits)
+    place = engine.sealed.place(sought.entered.space, now)
+    there = sought.entered if to_space is None else enter(engine, caller, to_space, Op.WRITE, now)
+    target_place = (
+        place if there.space.id == sought.entered.space.id else engine.sealed.place(there.space, now)
+    )
+
+    def write(tx: Transaction) -> Entry:
+        sealed = SealedTransaction(engine.sealed, tx, now)
+        head = look_up_in(sealed, place, sought)
+        check_expected(expected, head.row.revision)
+        entry = opened(head)
+        profile = PROFILES[entry.partition]
+        refuse_reserved(key, entry.category, profile.reserved_heads)
+        content = replace(
+            entry.content, key=key, change=Change.RENAMED, restores=None, provenance=provenance_of(caller)
+        )
+        if target_place is not place:
+            require_delete(engine, sought.entered, head)
+            sealed.settle(target_place)
+        if sealed.own(target_place, entry.partition, entry.owner, entry.namespace, key):
+            raise Conflict(f"There is an entry `{key}` already; rename or remove it first.")
+        indexed = head.row.length > 0
+        if target_place is not place:
+            moved = sealed.carry(
+                place, head, target_place, content, indexed=indexed, cap=engine.limits.entries
+            )
+            sealed.audit("rename", caller.principal, moved.space, moved.id, moved.revision)
+            return moved
+        renamed = sealed.revise(
+            place, head, content, State.of(entry), indexed=indexed, history=True, keep=engine.limits.revisions
+        )
+        sealed.audit("rename", caller.principal, renamed.space, renamed.id, renamed.revision)
+        return renamed
+
+    return write
+
+
+def _refuse_flag(entered: Entered, changes: Changes) -> None:
+    if changes.always_inject is not None and not may_flag(entered.space, entered.level):
+        raise AccessDenied("Always-apply in a shared space needs manage.")
+
+
+def _changed(engine: Engine, entry: Entry, changes: Changes) -> Content:
+    limits, content = engine.limits, entry.content
+    if changes.text is not None:
+        if entry.encrypted:
+            raise NotText("The entry is encrypted by its client; write it anew.")
+        content = replace(content, body=check_text(changes.text, limits.body_bytes), media_type=TEXT)
+    if changes.hint is not None:
+        content = replace(content, hint=check_hint(changes.hint, limits).strip())
+    if changes.category is not None:
+        category = check_label("category", changes.category, limits)
+        refuse_reserved("", category, PROFILES[entry.partition].reserved_heads)
+        content = replace(content, category=category)
+    if changes.tags is not None:
+        content = replace(content, tags=check_tags(changes.tags, limits))
+    return content
+
+
+def _revise(
+    engine: Engine,
+    tx: SealedTransaction,
+    entered: Entered,
+    place: Place,
+    head: Head,
+    content: Content,
+    changes: Changes,
+    operation: str,
+) -> Entry:
+    entry, profile = opened(head), PROFILES[opened(head).partition]
+    content = replace(content, change=Change.EDITED, restores=None, provenance=provenance_of(entered.caller))
+    if profile.scrubbed and not entry.encrypted:
+        content, _ = scrubbed(engine, content)
+    state = State.of(entry)
+    if changes.ttl is not None:
+        state = replace(state, expires_us=profile.retention.expires_us(changes.ttl, tx.now))
+    if changes.always_inject is not None:
+        state = replace(state, always_inject=changes.always_inject)
+    revised = tx.revise(
+        place,
+        head,
+        content,
+        state,
+        indexed=profile.indexed and not entry.encrypted,
+        history=profile.keeps_history,
+        keep=engine.limits.revisions,
+    )
+    tx.audit(operation, entered.caller.principal, revised.space, revised.id, revised.revision)
+    return revised

@@ -1,0 +1,169 @@
+"""Entering a space: which one is meant, what is true of the caller there right now, and what that allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from holdfast.domain.access import NO_STANDING, Decision, Op, Standing, catalogue_level, decide, is_own
+from holdfast.domain.errors import AccessDenied, Conflict, InvalidField
+from holdfast.domain.grant import Level
+from holdfast.domain.ids import new_space_id
+from holdfast.domain.principal import Caller, PrincipalKind, principal
+from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
+from holdfast.operations.engine import Engine
+
+SpaceRef = Space | SpaceName | UUID | str | None
+"""What a caller may say: nothing (the own space), a space, its id, or its reference, alone or as `kind:reference`."""
+
+_KINDS = {kind.label: kind for kind in SpaceKind}
+_PRINCIPAL_KINDS = {
+    SpaceKind.AGENT: PrincipalKind.AGENT,
+    SpaceKind.USER: PrincipalKind.USER,
+    SpaceKind.SERVICE: PrincipalKind.SERVICE,
+}
+_OWNERLESS = (SpaceKind.CHAT, SpaceKind.SYSTEM)
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    caller: Caller
+    space: Space
+    level: Level
+    decision: Decision
+
+
+def enter(engine: Engine, caller: Caller, ref: SpaceRef, op: Op, now: int) -> Entered:
+    """The one space meant that the caller may enter for this. Whether others exist shows in nothing."""
+    entered = [
+        found
+        for space in _meant(engine, caller, ref, now)
+        if (found := try_enter(engine, caller, space, op, now))
+    ]
+    if not entered:
+        raise AccessDenied
+    if len(entered) > 1:
+        raise Conflict("More than one space has this reference; name it by its id or as kind:reference.")
+    return entered[0]
+
+
+def try_enter(engine: Engine, caller: Caller, space: Space, op: Op, now: int) -> Entered | None:
+    own = is_own(caller.principal, space)
+    standing = NO_STANDING if own else standing_of(engine, caller, space)
+    try:
+        decision = decide(caller, space, op, now, standing, engine.rules.of(caller.roles))
+    except AccessDenied:
+        return None
+    return Entered(caller, space, decision.level, decision)
+
+
+def standing_of(engine: Engine, caller: Caller, space: Space) -> Standing:
+    """Read live: a grant withdrawn or a participant gone a moment ago does not count."""
+    grants = engine.sealed.grants_held(space.id, caller.principal) if space.stored else []
+    return Standing(
+        tuple(grants),
+        participant=space.kind is SpaceKind.CHAT and _takes_part(engine, caller, space),
+        system=_system_level(engine, caller, space) if space.kind is SpaceKind.SYSTEM else None,
+    )
+
+
+def planned(name: SpaceName, now: int) -> Space:
+    """A space that is stored with its first write."""
+    return Space(new_space_id(), name, now, stored=False)
+
+
+def find_or_plan(engine: Engine, name: SpaceName, now: int) -> Space:
+    return engine.sealed.space_named(name) or planned(name, now)
+
+
+def _meant(engine: Engine, caller: Caller, ref: SpaceRef, now: int) -> Iterator[Space]:
+    match ref:
+        case None:
+            yield find_or_plan(engine, own_space(caller.principal), now)
+        case Space():
+            yield ref
+        case SpaceName():
+            yield find_or_plan(engine, ref, now)
+        case UUID():
+            if space := engine.sealed.space(ref):
+                yield space
+        case str():
+            yield from _referenced(engine, caller, ref, now)
+        case _:
+            raise InvalidField("Name a space by its id, its reference, or kind:reference.")
+
+
+def _referenced(engine: Engine, caller: Caller, ref: str, now: int) -> Iterator[Space]:
+    if by_id := _space_with_id(engine, ref):
+        yield by_id
+        return
+    kind, colon, rest = ref.partition(":")
+    if colon and kind in _KINDS and rest:
+        yield from _named(engine, caller, rest, (_KINDS[kind],), now)
+    else:
+        yield from _named(engine, caller, ref, tuple(SpaceKind), now)
+
+
+def _space_with_id(engine: Engine, ref: str) -> Space | None:
+    try:
+        return engine.sealed.space(UUID(ref))
+    except ValueError:
+        return None
+
+
+def _named(
+    engine: Engine, caller: Caller, ref: str, kinds: tuple[SpaceKind, ...], now: int
+) -> Iterator[Space]:
+    for kind in kinds:
+        if kind in _PRINCIPAL_KINDS:
+            yield find_or_plan(engine, own_space(principal(_PRINCIPAL_KINDS[kind], ref)), now)
+        elif kind in _OWNERLESS:
+            yield find_or_plan(engine, SpaceName(kind, ref), now)
+        elif kind is SpaceKind.SHARED:
+            yield from (space for space in shared_spaces(engine, caller) if space.ref == ref)
+
+
+def shared_spaces(engine: Engine, caller: Caller) -> list[Space]:
+    """Spaces made to be shared: the caller's own and those a grant names, whoever made them."""
+    found = {
+        space.id: space
+        for space in engine.sealed.spaces_of(caller.principal)
+        if space.kind is SpaceKind.SHARED
+    }
+    for row in engine.sealed.store.grants.to(engine.sealed.blind(caller.principal)):
+        if (
+            row.space not in found
+            and (space := engine.sealed.space(row.space))
+            and space.kind is SpaceKind.SHARED
+        ):
+            found[row.space] = space
+    return list(found.values())
+
+
+def _takes_part(engine: Engine, caller: Caller, space: Space) -> bool:
+    """A stored list decides alone; without one the host's directory, then what the token or the host vouched for."""
+    if space.listed:
+        return bool(engine.sealed.store.members.levels(space.id, memberships(engine, caller)))
+    if engine.directory is not None and space.ref in engine.directory.list_accessible_object_ids(
+        caller.principal, "chat"
+    ):
+        return True
+    return space.ref in caller.chats
+
+
+def _system_level(engine: Engine, caller: Caller, space: Space) -> Level | None:
+    if space.listed:
+        rows = engine.sealed.store.members.levels(space.id, memberships(engine, caller))
+        return max((Level(row.level) for row in rows), default=None)
+    if engine.directory is not None:
+        for asked in ("manage", "read"):
+            if space.ref in engine.directory.list_accessible_object_ids(caller.principal, asked):
+                return catalogue_level(asked)
+    claimed = caller.systems.get(space.ref)
+    return catalogue_level(claimed) if claimed in ("read", "manage") else None
+
+
+def memberships(engine: Engine, caller: Caller) -> list[bytes]:
+    names = [str(caller.principal), *(f"team:{team}" for team in sorted(caller.teams))]
+    return [engine.sealed.blind_member(name) for name in names]

@@ -1,0 +1,149 @@
+"""Get one entry, list many, look into the trash and into history."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from holdfast.crypto.blind import fingerprint
+from holdfast.domain.access import Op, sees
+from holdfast.domain.entry import Entry, Revision
+from holdfast.domain.errors import InvalidField
+from holdfast.domain.limits import check_limit
+from holdfast.domain.partition import Partition
+from holdfast.domain.principal import Caller
+from holdfast.domain.times import SECOND
+from holdfast.operations.answers import Page
+from holdfast.operations.engine import Engine
+from holdfast.operations.enter import Entered, SpaceRef, enter
+from holdfast.operations.resolve import Target, look_up, opened, seek, view_of
+from holdfast.storage.sealed import Filter, Head, Placed, View
+
+ALL = Filter()
+SCAN = 256
+"""Rows opened at a time while a list looks for those that match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a caller asks to be listed."""
+
+    partitions: tuple[Partition, ...]
+    space: SpaceRef = None
+    wanted: Filter = ALL
+    limit: int = 100
+    cursor: str | None = None
+    expiring_within: int | timedelta | None = None
+
+
+def get(engine: Engine, caller: Caller, target: Target) -> Entry:
+    return opened(look_up(engine, seek(engine, caller, target, Op.READ, engine.clock())))
+
+
+def list_entries(engine: Engine, caller: Caller, listing: Listing) -> Page:
+    """Newest change first. A cursor goes on in the order of the first page: what is written meanwhile neither hides
+    an entry nor shows it twice."""
+    now = engine.clock()
+    entered = enter(engine, caller, listing.space, Op.READ, now)
+    limit = check_limit(listing.limit, engine.limits.list_rows)
+    if not isinstance(listing.wanted.prefix, str):
+        raise InvalidField("A prefix must be text.")
+    if not entered.space.stored:
+        return Page()
+    view = view_of(entered, listing.partitions, now)
+    if listing.expiring_within is not None:
+        return _expiring(engine, entered, view, listing, limit)
+    request = _request(engine, listing, entered)
+    if listing.cursor is None:
+        counts = engine.sealed.store.spaces.counts(entered.space.id)
+        since = counts.seq if counts else 0
+        before = since + 1
+    else:
+        since, before = engine.sealed.open_cursor(request, listing.cursor)
+    found, more = _scan(engine, entered, view, listing.wanted, since, before, limit)
+    cursor = engine.sealed.seal_cursor(request, (since, found[-1].place)) if more and found else None
+    return Page(
+        [opened(Head(row, entry)) for _, row, entry in found], cursor, engine.sealed.count_locked(view)
+    )
+
+
+def list_trash(engine: Engine, caller: Caller, listing: Listing) -> Page:
+    now = engine.clock()
+    entered = enter(engine, caller, listing.space, Op.READ, now)
+    limit = check_limit(listing.limit, engine.limits.list_rows)
+    if not entered.space.stored:
+        return Page()
+    view = view_of(entered, listing.partitions, now)
+    request = b"trash" + _request(engine, listing, entered)
+    before = None if listing.cursor is None else engine.sealed.open_cursor(request, listing.cursor)[0]
+    rows = engine.sealed.store.entries.trash(engine.sealed.visible(view), before, limit)
+    heads = engine.sealed.heads(view, rows)
+    entries = [
+        head.entry
+        for head in heads
+        if head.entry is not None and sees(caller, entered.space, head.entry, now)
+    ]
+    cursor = engine.sealed.seal_cursor(request, (rows[-1].seq,)) if len(rows) == limit else None
+    return Page(entries, cursor, sum(head.entry is None for head in heads))
+
+
+def history(engine: Engine, caller: Caller, target: Target, limit: int = 100) -> list[Revision]:
+    """Every state of the entry, the present one first."""
+    sought = seek(engine, caller, target, Op.READ, engine.clock())
+    limit = check_limit(limit, engine.limits.list_rows)
+    head = look_up(engine, sought)
+    entry = opened(head)
+    now = Revision(entry.revision, entry.updated_us, entry.expires_us, entry.always_inject, entry.content)
+    return [now, *engine.sealed.history(sought.view, head.row.number, entry.revision, limit - 1)]
+
+
+def _scan(
+    engine: Engine, entered: Entered, view: View, wanted: Filter, since: int, before: int, limit: int
+) -> tuple[Sequence[Placed], bool]:
+    """Matching, readable entries, one more than asked for to know whether there are any left."""
+    found: list[Placed] = []
+    step = limit + 1 if wanted == ALL else max(limit + 1, SCAN)
+    while True:
+        page = engine.sealed.page(view, wanted, since, before, step)
+        for placed in page:
+            entry = placed.entry
+            if (
+                entry is not None
+                and wanted.matches(entry)
+                and sees(entered.caller, entered.space, entry, view.now)
+            ):
+                found.append(placed)
+        if len(found) > limit:
+            return found[:limit], True
+        if len(page) < step:
+            return found, False
+        before = page[-1].place
+
+
+def _expiring(engine: Engine, entered: Entered, view: View, listing: Listing, limit: int) -> Page:
+    within = listing.expiring_within
+    if isinstance(within, timedelta):
+        within = within // timedelta(seconds=1)
+    if not isinstance(within, int) or isinstance(within, bool) or within < 0:
+        raise InvalidField("`expiring_within` is a whole number of seconds or a timedelta.")
+    rows = engine.sealed.store.entries.expiring(
+        engine.sealed.visible(view), view.now + within * SECOND, limit
+    )
+    heads = engine.sealed.heads(view, rows)
+    entries = [head.entry for head in heads if head.entry is not None and listing.wanted.matches(head.entry)]
+    seen = [entry for entry in entries if sees(entered.caller, entered.space, entry, view.now)]
+    return Page(seen, locked=sum(head.entry is None for head in heads))
+
+
+def _request(engine: Engine, listing: Listing, entered: Entered) -> bytes:
+    """What a cursor belongs to: the same space, rooms, filter and caller."""
+    wanted = listing.wanted
+    asked = [
+        str(entered.space.id),
+        str(entered.caller.principal),
+        list(listing.partitions),
+        [wanted.namespace, wanted.prefix, wanted.category, wanted.tag],
+    ]
+    return fingerprint(engine.sealed.store_key, json.dumps(asked).encode("utf-8", "surrogatepass"))

@@ -1,0 +1,356 @@
+"""Remember: check, scrub, seal, and append a revision; one row or many."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+
+from holdfast.contracts.storage import Job, Transaction
+from holdfast.crypto.blind import fingerprint
+from holdfast.domain.access import Op, may_flag
+from holdfast.domain.entry import BYTES, TEXT, Change, Content, Entry, Provenance, Source
+from holdfast.domain.errors import (
+    AccessDenied,
+    Conflict,
+    HoldfastError,
+    InvalidField,
+    MissingKey,
+    PreconditionFailed,
+)
+from holdfast.domain.ids import entry_id
+from holdfast.domain.key import made_key, refuse_reserved
+from holdfast.domain.limits import check_bytes, check_hint, check_key, check_label, check_tags, check_text
+from holdfast.domain.principal import Caller, PrincipalKind
+from holdfast.domain.profile import KeyRule, Profile
+from holdfast.domain.retention import IDEMPOTENCY_US, Ttl
+from holdfast.domain.times import to_micros
+from holdfast.operations.answers import Outcome, Remembered
+from holdfast.operations.engine import Engine
+from holdfast.operations.enter import Entered, SpaceRef, enter
+from holdfast.storage.codec import blind_body
+from holdfast.storage.sealed import Head, Place
+from holdfast.storage.sealed_transaction import SealedTransaction, State
+
+MANY = 128
+"""Rows of a batch in one transaction, so that other writers get their turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a caller asks to be remembered; None means: not said."""
+
+    text: str | bytes
+    key: str | None = None
+    hint: str | None = None
+    category: str | None = None
+    tags: tuple[str, ...] | None = None
+    ttl: Ttl = None
+    always_inject: bool | None = None
+    encrypted: bool = False
+    namespace: str = ""
+    conversation: str | None = None
+    speaker: str | None = None
+    at: datetime | None = None
+    expected_revision: int | None = None
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A draft after every check that needs no store."""
+
+    content: Content
+    said: frozenset[str]
+    ttl_us: int | None
+    always_inject: bool | None
+    encrypted: bool
+    indexed: bool
+    redacted: int
+    expected_revision: int | None
+    idempotency_key: str | None
+    request: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A draft, and where it is to go under which policy."""
+
+    profile: Profile
+    space: SpaceRef
+    draft: Draft
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """All that can be done before the transaction."""
+
+    entered: Entered
+    place: Place
+    profile: Profile
+    checked: _Checked
+    body_terms: list[str] | None
+
+
+def remember(engine: Engine, caller: Caller, asked: Asked) -> Job[Remembered]:
+    now = engine.clock()
+    ready = _prepare(engine, asked, *_enter(engine, caller, asked.space, now), now)
+
+    def write(tx: Transaction) -> Remembered:
+        sealed = SealedTransaction(engine.sealed, tx, now)
+        sealed.settle(ready.place)
+        return _write(engine, sealed, ready)
+
+    return write
+
+
+def remember_many(
+    engine: Engine, caller: Caller, rows: Sequence[Asked | HoldfastError]
+) -> Job[list[Outcome]]:
+    """One transaction, one outcome a row: a row that is refused, now or before, takes nothing from the others."""
+    now = engine.clock()
+    entered: dict[SpaceRef, tuple[Entered, Place]] = {}
+    prepared: list[_Ready | HoldfastError] = []
+    for row in rows:
+        try:
+            if isinstance(row, HoldfastError):
+                raise row
+            if row.space not in entered:
+                entered[row.space] = _enter(engine, caller, row.space, now)
+            prepared.append(_prepare(engine, row, *entered[row.space], now))
+        except HoldfastError as refusal:
+            prepared.append(refusal)
+
+    def write(tx: Transaction) -> list[Outcome]:
+        sealed = SealedTransaction(engine.sealed, tx, now)
+        for place in {
+            id(ready.place): ready.place for ready in prepared if isinstance(ready, _Ready)
+        }.values():
+            sealed.settle(place)
+        return [_outcome(engine, sealed, ready) for ready in prepared]
+
+    return write
+
+
+def _enter(engine: Engine, caller: Caller, space: SpaceRef, now: int) -> tuple[Entered, Place]:
+    entered = enter(engine, caller, space, Op.WRITE, now)
+    return entered, engine.sealed.place(entered.space, now)
+
+
+def _prepare(engine: Engine, asked: Asked, entered: Entered, place: Place, now: int) -> _Ready:
+    checked = _check(engine, entered, asked.profile, asked.draft, now)
+    body_terms = blind_body(place.key, checked.content.text) if checked.indexed else None
+    return _Ready(entered, place, asked.profile, checked, body_terms)
+
+
+def _outcome(engine: Engine, tx: SealedTransaction, ready: _Ready | HoldfastError) -> Outcome:
+    if isinstance(ready, HoldfastError):
+        return Outcome(error=ready)
+    try:
+        return Outcome(_write(engine, tx, ready))
+    except HoldfastError as refusal:
+        return Outcome(error=refusal)
+
+
+def provenance_of(caller: Caller, source: Source | None = None) -> Provenance:
+    """Who stands behind a write, as far as the engine knows it itself."""
+    if source is None:
+        source = Source.USER if caller.principal.kind is PrincipalKind.USER else Source.AGENT
+    return Provenance(str(caller.principal), caller.door, source, caller.conversation, caller.run)
+
+
+def check_expected(expected: int | None, actual: int) -> None:
+    if expected is not None and expected != actual:
+        raise PreconditionFailed(f"The entry is at revision {actual}, not {expected}; read it again.")
+
+
+def _check(engine: Engine, entered: Entered, profile: Profile, draft: Draft, now: int) -> _Checked:
+    limits = engine.limits
+    key = _key(engine, profile, draft)
+    category = check_label("category", draft.category or "", limits) or profile.default_category
+    refuse_reserved(key, category, profile.reserved_heads)
+    if draft.always_inject and not may_flag(entered.space, entered.level):
+        raise AccessDenied("Always-apply in a shared space needs manage.")
+    content = Content(
+        key=key,
+        body=_body(engine, profile, draft),
+        provenance=provenance_of(entered.caller),
+        namespace=check_label("namespace", draft.namespace, limits),
+        hint=check_hint(draft.hint or "", limits).strip(),
+        media_type=TEXT if isinstance(draft.text, str) else BYTES,
+        category=category,
+        tags=check_tags(draft.tags or (), limits),
+        conversation=check_label("conversation", draft.conversation or "", limits) or None,
+        speaker=check_label("speaker", draft.speaker or "", limits) or None,
+        at_us=None if draft.at is None else check_moment(draft.at),
+    )
+    said = frozenset(
+        name
+        for name in ("hint", "category", "tags", "conversation", "speaker", "at")
+        if getattr(draft, name) is not None
+    )
+    redacted = 0
+    if profile.scrubbed and not draft.encrypted:
+        content, redacted = scrubbed(engine, content)
+    return _Checked(
+        content=content,
+        said=said,
+        ttl_us=profile.retention.expires_us(draft.ttl, now),
+        always_inject=draft.always_inject,
+        encrypted=draft.encrypted,
+        indexed=profile.indexed and not draft.encrypted,
+        redacted=redacted,
+        expected_revision=draft.expected_revision,
+        idempotency_key=_idempotency_key(draft),
+        request=_request(engine, entered, profile, draft),
+    )
+
+
+def scrubbed(engine: Engine, content: Content) -> tuple[Content, int]:
+    """Secrets leave every part that a model may come to see: body, hint, key and tags alike."""
+    text, hint, key = engine.scrub(content.text), engine.scrub(content.hint), engine.scrub(content.key)
+    tags = [engine.scrub(tag) for tag in content.tags]
+    found = text.count + hint.count + key.count + sum(tag.count for tag in tags)
+    if not found:
+        return content, 0
+    clean = replace(
+        content,
+        body=text.text.encode(),
+        hint=hint.text,
+        key=key.text,
+        tags=tuple(dict.fromkeys(tag.text for tag in tags)),
+    )
+    return clean, found
+
+
+def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
+    """Every refusal comes before the first change, so that a row of many can fail alone."""
+    caller, checked, content = ready.entered.caller.principal, ready.checked, ready.checked.content
+    if replayed := _replay(tx, ready.entered, checked):
+        return replayed
+    head = tx.own(ready.place, ready.profile.partition, caller, content.namespace, content.key)
+    gone = head is None or (head.row.expires_us is not None and head.row.expires_us <= tx.now)
+    check_expected(checked.expected_revision, 0 if gone or head is None else head.row.revision)
+    if head is not None and gone and ready.profile.keeps_history:
+        tx.purge(ready.place.space.id, [head.row], erase=False)
+        head = None
+    entry = _create(engine, tx, ready) if head is None else _revise(engine, tx, ready, head)
+    tx.audit("remember", caller, entry.space, entry.id, entry.revision)
+    if checked.idempotency_key is not None:
+        tx.keep_receipt(
+            caller, checked.idempotency_key, checked.request, entry, created=gone, redacted=checked.redacted
+        )
+    return Remembered(
+        entry.id, entry.key, entry.space, entry.revision, gone, entry.expires_us, checked.redacted
+    )
+
+
+def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
+    checked = ready.checked
+    return tx.create(
+        ready.place,
+        ready.profile.partition,
+        ready.entered.caller.principal,
+        checked.content,
+        State(checked.ttl_us, bool(checked.always_inject), checked.encrypted),
+        indexed=checked.indexed,
+        cap=engine.limits.entries,
+        body_terms=ready.body_terms,
+    )
+
+
+def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) -> Entry:
+    checked, content, always = ready.checked, ready.checked.content, ready.checked.always_inject
+    if head.entry is not None and ready.profile.keeps_omitted:
+        content = _keep_omitted(content, head.entry.content, checked.said)
+        always = head.entry.always_inject if always is None else always
+    return tx.revise(
+        ready.place,
+        head,
+        replace(content, change=Change.REPLACED),
+        State(checked.ttl_us, bool(always), checked.encrypted),
+        indexed=checked.indexed,
+        history=ready.profile.keeps_history,
+        keep=engine.limits.revisions,
+        body_terms=ready.body_terms,
+    )
+
+
+def _keep_omitted(content: Content, old: Content, said: frozenset[str]) -> Content:
+    return replace(
+        content,
+        hint=content.hint if "hint" in said else old.hint,
+        category=content.category if "category" in said else old.category,
+        tags=content.tags if "tags" in said else old.tags,
+        conversation=content.conversation if "conversation" in said else old.conversation,
+        speaker=content.speaker if "speaker" in said else old.speaker,
+        at_us=content.at_us if "at" in said else old.at_us,
+    )
+
+
+def _replay(tx: SealedTransaction, entered: Entered, checked: _Checked) -> Remembered | None:
+    if checked.idempotency_key is None:
+        return None
+    receipt = tx.receipt(entered.caller.principal, checked.idempotency_key)
+    if receipt is None or receipt.created_us < tx.now - IDEMPOTENCY_US:
+        return None
+    if receipt.request != checked.request:
+        raise Conflict("This idempotency key was used for another request; take a new one.")
+    return Remembered(
+        entry_id(receipt.space, receipt.number),
+        checked.content.key,
+        receipt.space,
+        receipt.revision,
+        receipt.created,
+        receipt.expires_us,
+        receipt.redacted,
+    )
+
+
+def _key(engine: Engine, profile: Profile, draft: Draft) -> str:
+    if draft.key is None or profile.key is KeyRule.MADE:
+        if profile.key is KeyRule.GIVEN:
+            raise MissingKey
+        return _made_key(engine, draft)
+    if profile.key is KeyRule.GIVEN and isinstance(draft.key, str) and not draft.key.strip():
+        raise MissingKey
+    return check_key(draft.key, engine.limits)
+
+
+def _made_key(engine: Engine, draft: Draft) -> str:
+    """With an idempotency key the made key follows from it, so that a repeated request gets the same answer."""
+    if draft.idempotency_key is None:
+        return made_key()
+    return made_key(fingerprint(engine.sealed.store_key, draft.idempotency_key.encode("utf-8", "replace")))
+
+
+def _body(engine: Engine, profile: Profile, draft: Draft) -> bytes:
+    limits = engine.limits
+    if not profile.text_only or draft.encrypted:
+        return check_bytes(draft.text, limits.body_bytes if profile.text_only else limits.value_bytes)
+    text = draft.text.strip() if profile.trims_text and isinstance(draft.text, str) else draft.text
+    return check_text(text, limits.body_bytes)
+
+
+def check_moment(at: object) -> int:
+    if not isinstance(at, datetime):
+        raise InvalidField("`at` must be a datetime with a zone.")
+    return to_micros(at)
+
+
+def _idempotency_key(draft: Draft) -> str | None:
+    key = draft.idempotency_key
+    if key is not None and (not isinstance(key, str) or not 1 <= len(key) <= 255 or not key.isprintable()):
+        raise InvalidField("An idempotency key is 1 to 255 printable characters.")
+    return key
+
+
+def _request(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -> bytes:
+    """A keyed fingerprint of everything that was asked, to tell a repeated request from another one."""
+    if draft.idempotency_key is None:
+        return b""
+    asked = json.dumps(
+        [profile.name, str(entered.space.name.parts()), asdict(draft)], default=repr, sort_keys=True
+    )
+    return fingerprint(engine.sealed.store_key, asked.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,207 @@
+"""Trash and restore, purge, and forget. Trashing can be undone; purging and forgetting leave no byte."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from holdfast.contracts.rows import SpaceRow
+from holdfast.contracts.storage import Job, Transaction
+from holdfast.domain.access import Op
+from holdfast.domain.entry import Entry
+from holdfast.domain.errors import Locked, NotFound
+from holdfast.domain.partition import Partition
+from holdfast.domain.principal import Caller, Principal
+from holdfast.domain.scope import Everything, OneEntry, OneKey, Runs, parse_scope
+from holdfast.domain.space import OWN_KIND, SpaceKind
+from holdfast.operations.answers import Forgotten
+from holdfast.operations.engine import Engine
+from holdfast.operations.enter import Entered
+from holdfast.operations.remember import check_expected
+from holdfast.operations.resolve import Sought, Target, look_up_in, opened, require_delete, seek
+from holdfast.storage.codec import prefix_label
+from holdfast.storage.sealed import Head, Place, View
+from holdfast.storage.sealed_transaction import SealedTransaction
+
+RUNS_AT_ONCE = 1_000
+
+
+def trash(engine: Engine, caller: Caller, target: Target, expected: int | None = None) -> Job[Entry]:
+    now = engine.clock()
+    sought = seek(engine, caller, target, Op.WRITE, now)
+    place = engine.sealed.place(sought.entered.space, now)
+
+    def write(tx: Transaction) -> Entry:
+        sealed = SealedTransaction(engine.sealed, tx, now)
+        head = look_up_in(sealed, place, sought)
+        check_expected(expected, head.row.revision)
+        entry = opened(head)
+        require_delete(engine, sought.entered, head)
+        trashed = sealed.trash(place, head)
+        sealed.audit("trash", caller.principal, entry.space, entry.id, entry.revision)
+        return trashed
+
+    return write
+
+
+def restore(engine: Engine, caller: Caller, target: Target) -> Job[Entry]:
+    """The last trashed entry of that key, or the one of that id."""
+    now = engine.clock()
+    sought = seek(engine, caller, target, Op.WRITE, now)
+    place = engine.sealed.place(sought.entered.space, now)
+
+    def write(tx: Transaction) -> Entry:
+        sealed = SealedTransaction(engine.sealed, tx, now)
+        head = _in_trash(sealed, place, sought)
+        require_delete(engine, sought.entered, head)
+        entry = sealed.restore(place, head)
+        sealed.audit("restore", caller.principal, entry.space, entry.id, entry.revision)
+        return entry
+
+    return write
+
+
+def purge(engine: Engine, caller: Caller, target: Target) -> Job[int]:
+    """Removes one entry for good, live or from the trash; a locked one too, named by its id."""
+    now = engine.clock()
+    sought = seek(engine, caller, target, Op.WRITE, now)
+
+    def write(tx: Transaction) -> int:
+        sealed = SealedTransaction(engine.sealed, tx, now)
+        heads = _live_and_trashed(engine, sealed, sought)
+        if not heads:
+            raise NotFound
+        return _purge(engine, sealed, sought.entered, heads, "purge")
+
+    return write
+
+
+def discard(engine: Engine, caller: Caller, target: Target) -> Job[bool]:
+    """Removes one entry for good if it is there, and says whether it was."""
+    remove_it = purge(engine, caller, target)
+
+    def write(tx: Transaction) -> bool:
+        try:
+            return remove_it(tx) > 0
+        except NotFound:
+            return False
+
+    return write
+
+
+def forget(engine: Engine, caller: Caller, scope: str, partitions: tuple[Partition, ...]) -> Job[Forgotten]:
+    """Forgets for good. One's own data may always be forgotten, whatever rules a role has lost."""
+    match parse_scope(scope):
+        case Everything():
+            return _forget_everything(engine, caller, scope)
+        case OneKey(key):
+            return _forget_one(engine, caller, scope, Target(key=key, partitions=partitions))
+        case OneEntry(entry):
+            return _forget_one(engine, caller, scope, Target(id=entry, partitions=tuple(Partition)))
+        case Runs() as runs:
+            return _forget_runs(engine, caller, scope, runs)
+        case never:
+            assert_never(never)
+
+
+def _forget_everything(engine: Engine, caller: Caller, scope: str) -> Job[Forgotten]:
+    """The own space and its sessions: every room, trash, history, word and key. Opens nothing, so it needs no key."""
+    now = engine.clock()
+    me = caller.principal
+
+    def write(tx: Transaction) -> Forgotten:
+        sealed = SealedTransaction(engine.sealed, tx, now)
+        deleted = 0
+        for row in _own_spaces(engine, tx, me):
+            deleted += sealed.empty(row.id, row.key_id)
+            engine.sealed.keyring.drop(row.id)
+        sealed.audit("forget all", me)
+        return Forgotten(scope, deleted, tx.entries.kept_elsewhere(engine.sealed.blind(me)))
+
+    return write
+
+
+def _forget_one(engine: Engine, caller: Caller, scope: str, target: Target) -> Job[Forgotten]:
+    now = engine.clock()
+    try:
+        sought = seek(engine, caller, target, Op.FORGET, now)
+    except NotFound:
+        return lambda _: Forgotten(scope, 0)
+
+    def write(tx: Transaction) -> Forgotten:
+        sealed = SealedTransaction(engine.sealed, tx, now)
+        heads = _live_and_trashed(engine, sealed, sought)
+        if not heads and sought.key is not None and engine.sealed.count_locked(sought.view):
+            raise Locked(
+                "Some of your memories are sealed with a key that is not configured; only `all` can be forgotten."
+            )
+        return Forgotten(scope, _purge(engine, sealed, sought.entered, heads, "forget") if heads else 0)
+
+    return write
+
+
+def _forget_runs(engine: Engine, caller: Caller, scope: str, runs: Runs) -> Job[Forgotten]:
+    """Recorded runs of the own space and its sessions; facts and notes are never touched."""
+    now = engine.clock()
+    me = caller.principal
+
+    def write(tx: Transaction) -> Forgotten:
+        sealed = SealedTransaction(engine.sealed, tx, now)
+        deleted = 0
+        for row in _own_spaces(engine, tx, me):
+            view = View(engine.sealed.open_space(row), me, (Partition.RUNS,), now)
+            keys = engine.sealed.keyring.of(row.id)
+            labels = [prefix_label(key, Partition.RUNS, "", runs.prefix) for key in keys.all()]
+            while rows := tx.entries.page(engine.sealed.visible(view), labels, None, RUNS_AT_ONCE):
+                deleted += sealed.purge(row.id, rows)
+        sealed.audit("forget runs", me)
+        return Forgotten(scope, deleted)
+
+    return write
+
+
+def _own_spaces(engine: Engine, tx: Transaction, me: Principal) -> list[SpaceRow]:
+    """The caller's own space and its sessions, not what they made to be shared."""
+    kinds = (OWN_KIND[me.kind], SpaceKind.SESSION)
+    return [row for row in tx.spaces.owned_by(engine.sealed.blind(me)) if row.kind in kinds]
+
+
+def _live_and_trashed(engine: Engine, tx: SealedTransaction, sought: Sought) -> list[Head]:
+    """The live entry meant and, by key, what the caller trashed under it: forgetting leaves neither."""
+    space = sought.entered.space
+    if not space.stored:
+        return []
+    if sought.number is not None:
+        head = tx.by_number(sought.view, sought.number) or tx.by_number(
+            sought.view, sought.number, trashed=True
+        )
+        return [head] if head else []
+    assert sought.key is not None
+    place = engine.sealed.place(space, tx.now)
+    try:
+        live = [look_up_in(tx, place, sought)]
+    except NotFound:
+        live = []
+    mine = engine.sealed.blind(sought.entered.caller.principal)
+    trashed = tx.trashed_by_key(place, sought.view, sought.namespace, sought.key)
+    return live + [head for head in trashed if head.row.owner == mine]
+
+
+def _in_trash(tx: SealedTransaction, place: Place, sought: Sought) -> Head:
+    if sought.number is not None:
+        head = tx.by_number(sought.view, sought.number, trashed=True)
+        found = [head] if head else []
+    else:
+        assert sought.key is not None
+        found = tx.trashed_by_key(place, sought.view, sought.namespace, sought.key)
+    if not found:
+        raise NotFound("There is no such entry in the trash.")
+    return found[0]
+
+
+def _purge(engine: Engine, tx: SealedTransaction, entered: Entered, heads: list[Head], operation: str) -> int:
+    for head in heads:
+        require_delete(engine, entered, head)
+    for head in heads:
+        if head.entry is not None:
+            tx.audit(operation, entered.caller.principal, head.entry.space, head.entry.id, head.row.revision)
+    return tx.purge(entered.space.id, [head.row for head in heads])

@@ -1,0 +1,130 @@
+"""Which entry is meant by a key or an id, and what the caller may see of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+from holdfast.domain.access import Op, may_delete, sees
+from holdfast.domain.entry import Entry
+from holdfast.domain.errors import AccessDenied, InvalidKey, Locked, MissingKey, NotFound
+from holdfast.domain.ids import split_entry_id
+from holdfast.domain.partition import Partition
+from holdfast.domain.principal import Caller
+from holdfast.operations.engine import Engine
+from holdfast.operations.enter import Entered, SpaceRef, enter
+from holdfast.storage.sealed import Head, Place, View
+from holdfast.storage.sealed_transaction import SealedTransaction
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An entry as a caller names it: by key in a space, or by id."""
+
+    key: str | None = None
+    id: str | UUID | None = None
+    space: SpaceRef = None
+    namespace: str = ""
+    partitions: tuple[Partition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """A target in a space that was entered."""
+
+    entered: Entered
+    view: View
+    key: str | None
+    number: int | None
+    namespace: str
+
+
+def seek(engine: Engine, caller: Caller, target: Target, op: Op, now: int) -> Sought:
+    """Enters the target's space. An id in a space one cannot enter is like an id that does not exist."""
+    if target.id is not None:
+        space, number = split_entry_id(target.id)
+        try:
+            entered = enter(engine, caller, space, op, now)
+        except AccessDenied:
+            if op is Op.READ or _cannot_read(engine, caller, space, now):
+                raise NotFound from None
+            raise
+        return Sought(entered, view_of(entered, target.partitions, now), None, number, "")
+    if target.key is None:
+        raise MissingKey
+    if not isinstance(target.key, str):
+        raise InvalidKey("A key must be text.")
+    entered = enter(engine, caller, target.space, op, now)
+    return Sought(
+        entered, view_of(entered, target.partitions, now), target.key.strip(), None, target.namespace
+    )
+
+
+def _cannot_read(engine: Engine, caller: Caller, space: UUID, now: int) -> bool:
+    try:
+        enter(engine, caller, space, Op.READ, now)
+    except AccessDenied:
+        return True
+    return False
+
+
+def view_of(entered: Entered, partitions: tuple[Partition, ...], now: int) -> View:
+    return View(entered.space, entered.caller.principal, partitions, now)
+
+
+def look_up(engine: Engine, sought: Sought) -> Head:
+    """The entry meant, from the last committed state."""
+    if not sought.entered.space.stored:
+        raise NotFound
+    if sought.number is not None:
+        head = engine.sealed.by_number(sought.view, sought.number)
+        return _readable(sought, [head] if head else [])
+    assert sought.key is not None
+    return _readable(sought, engine.sealed.by_key(sought.view, sought.namespace, sought.key))
+
+
+def look_up_in(tx: SealedTransaction, place: Place, sought: Sought) -> Head:
+    """The entry meant, as this transaction sees it."""
+    if sought.number is not None:
+        head = tx.by_number(sought.view, sought.number)
+        return _readable(sought, [head] if head else [])
+    assert sought.key is not None
+    return _readable(sought, tx.by_key(place, sought.view, sought.namespace, sought.key))
+
+
+def opened(head: Head) -> Entry:
+    if head.entry is None:
+        raise Locked
+    return head.entry
+
+
+def require_delete(engine: Engine, entered: Entered, head: Head) -> None:
+    """Judged by the visible owner, so that a locked row can still be removed."""
+    creator = head.row.owner == engine.sealed.blind(entered.caller.principal)
+    if not may_delete(entered.space, entered.level, creator=creator):
+        raise AccessDenied("Only who made this entry, or someone with manage, may remove it.")
+
+
+def _readable(sought: Sought, heads: Iterable[Head]) -> Head:
+    """The caller's own row, else the newest visible; its first room before others. Locked rows come last."""
+    entered = sought.entered
+    seen = [
+        head
+        for head in heads
+        if head.entry is None or sees(entered.caller, entered.space, head.entry, sought.view.now)
+    ]
+    if not seen:
+        raise NotFound
+    return min(seen, key=lambda head: _rank(sought, head))
+
+
+def _rank(sought: Sought, head: Head) -> tuple[bool, bool, bool, int]:
+    entry = head.entry
+    first_room = sought.view.partitions[0] if sought.view.partitions else None
+    return (
+        entry is None,
+        entry is not None and entry.owner != sought.entered.caller.principal,
+        head.row.partition != first_room,
+        -head.row.seq,
+    )

@@ -1,0 +1,111 @@
+"""Rotate keys: the master by wrapping data keys anew, a space's data by sealing and blinding every row anew while
+everything goes on being served."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+from holdfast.contracts.storage import Job, Transaction
+from holdfast.crypto.keys import DataKey
+from holdfast.domain.errors import Conflict
+from holdfast.operations.engine import Engine
+from holdfast.storage.keyring import FRESH_SECONDS
+from holdfast.storage.reseal import reseal_entries, reseal_revisions
+
+BATCH = 200
+GRACE_SECONDS = 1.5 * FRESH_SECONDS
+"""Longer than any process keeps keys without looking again."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyStatus:
+    master: str
+    """Id of the current master key (not the key)."""
+    wrapped_by_others: int
+    """Data keys still wrapped by an earlier master; `keys rotate` wraps them anew."""
+    locked: int
+    """Of these, keys that no configured master opens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated:
+    keys: int
+    locked: int = 0
+    entries: int = 0
+    revisions: int = 0
+
+
+def key_status(engine: Engine) -> KeyStatus:
+    keyring = engine.sealed.keyring
+    rows = engine.sealed.store.keys.not_under(keyring.master.id, 1_000_000)
+    return KeyStatus(keyring.master.id.hex(), len(rows), sum(keyring.rewrapped(row) is None for row in rows))
+
+
+def rotate_master(engine: Engine) -> Rotated:
+    """Wraps every data key under the current master, in one transaction: after it the old master opens nothing."""
+
+    def write(tx: Transaction) -> Rotated:
+        keyring = engine.sealed.keyring
+        rows = tx.keys.not_under(keyring.master.id, 1_000_000)
+        wrapped = [(row, keyring.rewrapped(row)) for row in rows]
+        for _, new in wrapped:
+            if new is not None:
+                tx.keys.rewrap(new)
+        return Rotated(sum(new is not None for _, new in wrapped), sum(new is None for _, new in wrapped))
+
+    return engine.run_job(write)
+
+
+def rotate_data(engine: Engine, space: UUID, progress: Callable[[int], None] | None = None) -> Rotated:
+    """Publishes a new data key, waits until every process asks for both, writes with it, re-seals all rows in batches,
+    and destroys the old key. It can be stopped and run again at any point."""
+    old, new = _publish(engine, space)
+    entries = revisions = 0
+    for key in old:
+        entries += _all_batches(engine, space, key, new, reseal_entries, progress)
+        revisions += _all_batches(engine, space, key, new, reseal_revisions, progress)
+        engine.run_job(_destroy(space, key))
+    engine.sealed.keyring.drop(space)
+    return Rotated(1, 0, entries, revisions)
+
+
+def _destroy(space: UUID, key: DataKey) -> Job[int]:
+    return lambda tx: tx.keys.delete(space, key.key_id)
+
+
+def _publish(engine: Engine, space: UUID) -> tuple[list[DataKey], DataKey]:
+    keyring = engine.sealed.keyring
+    keys = keyring.look_again(space)
+    if len(keys.readable) < len(keys.known):
+        raise Conflict(
+            "Some keys of this space are not configured; set HOLDFAST_MEMORY_OLD_KEYS, then rotate."
+        )
+    unfinished = max(keys.known) > keys.writes
+    if not unfinished:
+        _, row = keyring.mint(space, max(keys.known) + 1, engine.clock())
+        engine.run_job(lambda tx: tx.keys.insert(row))
+        time.sleep(GRACE_SECONDS)
+    fresh = keyring.look_again(space)
+    newest = max(fresh.known)
+    engine.run_job(lambda tx: tx.spaces.use_key(space, newest))
+    keyring.drop(space)
+    return [key for key_id, key in fresh.readable.items() if key_id != newest], fresh.readable[newest]
+
+
+def _all_batches(
+    engine: Engine,
+    space: UUID,
+    old: DataKey,
+    new: DataKey,
+    reseal: Callable[[Transaction, UUID, DataKey, DataKey, int], int],
+    progress: Callable[[int], None] | None,
+) -> int:
+    total = 0
+    while done := engine.run_job(lambda tx: reseal(tx, space, old, new, BATCH)):
+        total += done
+        if progress is not None:
+            progress(total)
+    return total

@@ -1,0 +1,86 @@
+"""Which spaces a caller can enter, and making one to be shared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from holdfast.contracts.storage import Job, Transaction
+from holdfast.domain.access import Op, Reason
+from holdfast.domain.errors import Conflict
+from holdfast.domain.limits import check_key
+from holdfast.domain.principal import Caller
+from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
+from holdfast.operations.engine import Engine
+from holdfast.operations.enter import enter, find_or_plan, memberships, planned, try_enter
+from holdfast.storage.sealed_transaction import SealedTransaction
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceInfo:
+    """A space as its visitor sees it: what it is, what they may do there and why."""
+
+    id: UUID
+    kind: str
+    ref: str
+    level: str
+    source: str
+
+
+def list_spaces(engine: Engine, caller: Caller) -> list[SpaceInfo]:
+    """The own space first, then what was made to be shared, granted, and what the circumstances open."""
+    now = engine.clock()
+    found: dict[UUID, SpaceInfo] = {}
+    for space in _candidates(engine, caller, now):
+        entered = try_enter(engine, caller, space, Op.SEARCH, now)
+        if entered and space.kind is not SpaceKind.SESSION and space.id not in found:
+            source = entered.decision.reason
+            label = "self" if source is Reason.OWN else source.value
+            found[space.id] = SpaceInfo(space.id, space.kind.label, space.ref, entered.level.label, label)
+    return list(found.values())
+
+
+def create_space(engine: Engine, caller: Caller, ref: str) -> Job[SpaceInfo]:
+    """A space of the caller's own, made to be shared."""
+    now = engine.clock()
+    name = SpaceName(SpaceKind.SHARED, check_key(ref, engine.limits), caller.principal)
+    enter(engine, caller, planned(name, now), Op.MANAGE, now)
+    if engine.sealed.space_named(name):
+        raise Conflict(f"You have a space `{name.ref}` already.")
+    place = engine.sealed.place(planned(name, now), now)
+
+    def write(tx: Transaction) -> SpaceInfo:
+        sealed = SealedTransaction(engine.sealed, tx, now)
+        sealed.settle(place)
+        sealed.audit("create space", caller.principal, place.space.id)
+        return SpaceInfo(place.space.id, name.kind.label, name.ref, "manage", "self")
+
+    return write
+
+
+def _candidates(engine: Engine, caller: Caller, now: int) -> Iterator[Space]:
+    sealed = engine.sealed
+    yield find_or_plan(engine, own_space(caller.principal), now)
+    yield from sealed.spaces_of(caller.principal)
+    for grant in sealed.store.grants.to(sealed.blind(caller.principal)):
+        if space := sealed.space(grant.space):
+            yield space
+    if caller.session_user is not None:
+        yield find_or_plan(engine, own_space(caller.session_user), now)
+    yield from (find_or_plan(engine, SpaceName(SpaceKind.CHAT, chat), now) for chat in sorted(caller.chats))
+    yield from (
+        find_or_plan(engine, SpaceName(SpaceKind.SYSTEM, system), now) for system in sorted(caller.systems)
+    )
+    for listed in sealed.store.members.lists_with(memberships(engine, caller)):
+        if space := sealed.space(listed):
+            yield space
+    if engine.directory is not None:
+        yield from _from_directory(engine, caller, now)
+
+
+def _from_directory(engine: Engine, caller: Caller, now: int) -> Iterator[Space]:
+    assert engine.directory is not None
+    for level, kind in (("chat", SpaceKind.CHAT), ("read", SpaceKind.SYSTEM), ("manage", SpaceKind.SYSTEM)):
+        for ref in sorted(engine.directory.list_accessible_object_ids(caller.principal, level)):
+            yield find_or_plan(engine, SpaceName(kind, ref), now)

@@ -1,0 +1,82 @@
+"""Undo: an earlier state becomes the newest revision. Nothing is lost; undoing again goes further back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from holdfast.contracts.storage import Job, Transaction
+from holdfast.domain.access import Op, may_flag
+from holdfast.domain.entry import Change, Entry, Revision
+from holdfast.domain.errors import Conflict, InvalidField, Locked
+from holdfast.domain.principal import Caller
+from holdfast.operations.engine import Engine
+from holdfast.operations.remember import check_expected, provenance_of
+from holdfast.operations.resolve import Sought, Target, look_up_in, opened, seek
+from holdfast.storage.sealed import Head
+from holdfast.storage.sealed_transaction import SealedTransaction, State
+
+
+def undo(
+    engine: Engine, caller: Caller, target: Target, to: int | None = None, expected: int | None = None
+) -> Job[Entry]:
+    """Back by one change, or to revision `to`."""
+    now = engine.clock()
+    if to is not None and (not isinstance(to, int) or isinstance(to, bool) or to < 1):
+        raise InvalidField("A revision is a whole number from 1.")
+    sought = seek(engine, caller, target, Op.WRITE, now)
+    place = engine.sealed.place(sought.entered.space, now)
+
+    def write(tx: Transaction) -> Entry:
+        sealed = SealedTransaction(engine.sealed, tx, now)
+        head = look_up_in(sealed, place, sought)
+        check_expected(expected, head.row.revision)
+        entry = opened(head)
+        back_to = _step_back(entry) if to is None else to
+        earlier = _revision(engine, sealed, sought, head, back_to)
+        if earlier.content is None:
+            raise Locked
+        content = replace(
+            earlier.content, change=Change.UNDONE, restores=back_to, provenance=provenance_of(caller)
+        )
+        restored = sealed.revise(
+            place,
+            head,
+            content,
+            _state(sought, entry, earlier, now),
+            indexed=head.row.length > 0,
+            history=True,
+            keep=engine.limits.revisions,
+        )
+        sealed.audit("undo", caller.principal, restored.space, restored.id, restored.revision)
+        return restored
+
+    return write
+
+
+def _step_back(entry: Entry) -> int:
+    position = entry.content.restores or entry.revision
+    if position <= 1:
+        raise Conflict("There is nothing to undo: this is the first revision.")
+    return position - 1
+
+
+def _revision(engine: Engine, tx: SealedTransaction, sought: Sought, head: Head, number: int) -> Revision:
+    if number >= head.row.revision:
+        raise Conflict(
+            f"There is no earlier revision {number}; the entry is at revision {head.row.revision}."
+        )
+    rows = tx.tx.entries.history(engine.sealed.visible(sought.view), head.row.number, number + 1, 1)
+    if not rows or rows[0].revision != number:
+        raise Conflict(f"Revision {number} is no longer kept.")
+    return engine.sealed.revision(sought.entered.space.id, rows[0])
+
+
+def _state(sought: Sought, entry: Entry, earlier: Revision, now: int) -> State:
+    """An expiry that has passed is not brought back: the entry would vanish by being undone."""
+    expired = earlier.expires_us is not None and earlier.expires_us <= now
+    flag = (
+        earlier.always_inject if may_flag(sought.entered.space, sought.entered.level) else entry.always_inject
+    )
+    return replace(
+        State.of(entry), expires_us=entry.expires_us if expired else earlier.expires_us, always_inject=flag
+    )

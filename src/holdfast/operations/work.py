@@ -1,0 +1,40 @@
+"""Work to be done: what a surface returns and a door carries out, waiting in its own way (blocking, awaiting)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from holdfast.contracts.storage import Job
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Generic[T]):
+    """Short and without side effects: a door may run it where it stands."""
+
+    run: Callable[[], T]
+    off: Callable[[], T] | None = None
+    """What is answered when memory is off; None means that the call is refused as unavailable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write(Generic[T]):
+    """Checked and sealed by `prepare`, which gives the job for the store's writer. A job whose keys changed meanwhile
+    is prepared again, so preparing must not have effects."""
+
+    prepare: Callable[[], Job[T]]
+    off: Callable[[], T] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Steps(Generic[T]):
+    """Long work in several transactions (sweep, rotation, many rows): runs to its end in the calling thread."""
+
+    run: Callable[[], T]
+    off: Callable[[], T] | None = None
+
+
+Work = Read[T] | Write[T] | Steps[T]

@@ -1,0 +1,1 @@
+"""From text to terms, from two rankings to one answer."""

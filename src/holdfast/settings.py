@@ -1,0 +1,145 @@
+"""Settings: one table, read once. The only module that looks at the environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from holdfast.domain.errors import InvalidField
+from holdfast.domain.limits import Limits
+
+PREFIX = "HOLDFAST_"
+FILE = "holdfast.toml"
+
+
+class Setting(NamedTuple):
+    name: str
+    default: Any
+    unit: str
+    sentence: str
+
+
+TABLE = (
+    Setting(
+        "DATA_DIR",
+        None,
+        "path",
+        "where the store and its key lie (0700 / 0600); default: the platform's user data directory",
+    ),
+    Setting(
+        "DATABASE_URL",
+        None,
+        "url",
+        "`sqlite:///path`, or `sqlite://` for memory; default: `holdfast.db` in the data directory",
+    ),
+    Setting(
+        "MEMORY_KEY",
+        None,
+        "key",
+        "64 hex characters, `ephemeral`, or `off`; default: a key file made once beside the store",
+    ),
+    Setting("MEMORY_OLD_KEYS", "", "keys", "comma-separated keys still accepted for reading"),
+    Setting(
+        "DURABILITY",
+        "full",
+        "word",
+        "`full`: acknowledged means on disk; `relaxed` may lose the last moments on power loss",
+    ),
+    Setting("SUBJECT", "local", "id", "the user that a local program acts as"),
+    Setting(
+        "SWEEP_SECONDS",
+        60,
+        "seconds",
+        "how often expired entries and old trash are removed; 0: never by itself",
+    ),
+    Setting("MAX_KEY_BYTES", 512, "bytes", "longest key"),
+    Setting("MAX_HINT_CHARACTERS", 500, "characters", "longest hint, description or category"),
+    Setting("MAX_BODY_BYTES", 65_536, "bytes", "longest text of an entry"),
+    Setting("MAX_VALUE_BYTES", 1_048_576, "bytes", "longest handler or cache value"),
+    Setting("MAX_TAGS", 32, "tags", "most tags of an entry"),
+    Setting("MAX_TAG_CHARACTERS", 64, "characters", "longest tag"),
+    Setting("MAX_ENTRIES", 100_000, "entries", "most entries of a space, trash included"),
+    Setting("MAX_LIST_ROWS", 1_000, "entries", "longest page of a list"),
+    Setting("MAX_SEARCH_HITS", 50, "hits", "most hits of a search"),
+    Setting("MAX_ALWAYS_INJECT", 25, "entries", "most always-apply entries in a context"),
+    Setting("MAX_REVISIONS", 10_000, "revisions", "most earlier revisions kept of an entry"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    data_dir: Path
+    database_url: str | None
+    memory_key: str | None
+    memory_old_keys: tuple[str, ...]
+    durable: bool
+    subject: str
+    sweep_seconds: float
+    limits: Limits
+
+
+def load(environment: Mapping[str, str] | None = None, /, **given: Any) -> Settings:
+    """What was given wins over the environment, that over `holdfast.toml` in the data directory, that over defaults."""
+    environment = os.environ if environment is None else environment
+    said = {name: environment[PREFIX + name] for name, *_ in TABLE if environment.get(PREFIX + name)}
+    said |= {name.upper(): value for name, value in given.items() if value is not None}
+    data_dir = Path(said["DATA_DIR"]).expanduser() if "DATA_DIR" in said else _user_data_dir(environment)
+    values = {setting.name: setting.default for setting in TABLE} | _from_file(data_dir / FILE) | said
+    if values["DURABILITY"] not in ("full", "relaxed"):
+        raise InvalidField("HOLDFAST_DURABILITY is `full` or `relaxed`.")
+    return Settings(
+        data_dir=data_dir,
+        database_url=values["DATABASE_URL"],
+        memory_key=values["MEMORY_KEY"],
+        memory_old_keys=tuple(
+            key.strip() for key in str(values["MEMORY_OLD_KEYS"]).split(",") if key.strip()
+        ),
+        durable=values["DURABILITY"] == "full",
+        subject=str(values["SUBJECT"]),
+        sweep_seconds=_number("SWEEP_SECONDS", values["SWEEP_SECONDS"], float),
+        limits=Limits(
+            **{
+                cap.name: _number(f"MAX_{cap.name.upper()}", values[f"MAX_{cap.name.upper()}"], int)
+                for cap in fields(Limits)
+            }
+        ),
+    )
+
+
+def _number(name: str, value: Any, kind: Callable[[Any], Any]) -> Any:
+    try:
+        number = kind(value)
+    except (TypeError, ValueError):
+        number = -1
+    if number < 0:
+        raise InvalidField(f"{PREFIX}{name} must be a number, not `{value}`.")
+    return number
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    import tomllib
+
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidField(f"{path.name} cannot be read: {error}.") from error
+    known = {setting.name for setting in TABLE}
+    values = {name.upper().removeprefix(PREFIX): value for name, value in table.items()}
+    if unknown := sorted(set(values) - known):
+        raise InvalidField(f"{path.name} names an unknown setting `{unknown[0].lower()}`.")
+    return values
+
+
+def _user_data_dir(environment: Mapping[str, str]) -> Path:
+    home = Path.home()
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "holdfast"
+    if sys.platform == "win32":
+        return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "holdfast"
+    return Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / "holdfast"

@@ -1,0 +1,166 @@
+"""Between an entry and its row: sealing, blinding, and the code over visible columns that shows any change."""
+
+from __future__ import annotations
+
+import struct
+from hmac import compare_digest
+
+from holdfast.contracts.rows import (
+    ALWAYS_INJECT,
+    ENCRYPTED,
+    QUARANTINED,
+    EntryRow,
+    GrantRow,
+    IndexText,
+    RevisionRow,
+)
+from holdfast.crypto.blind import blind_label, blind_terms, row_code
+from holdfast.crypto.keys import DataKey
+from holdfast.crypto.sealing import unseal
+from holdfast.domain.entry import Content, Entry, Revision
+from holdfast.domain.ids import entry_id
+from holdfast.domain.key import is_made
+from holdfast.domain.partition import Partition
+from holdfast.domain.principal import Principal
+from holdfast.search.analyser import analyse
+from holdfast.storage.payload import unpack
+
+PREFIX_LEVELS = 8
+"""Slash-prefixes kept a key; deeper ones are found under the eighth and filtered after opening."""
+
+_ENTRY = struct.Struct(">16sIB16s16sIQQqqqqIII")
+_REVISION = struct.Struct(">16sIIQqqII")
+_GRANT = struct.Struct(">16s16s16sBqq")
+_ROOMS = {partition.value: partition for partition in Partition}
+_NEVER = -1
+
+
+def entry_code(key: DataKey, row: EntryRow) -> bytes:
+    columns = _ENTRY.pack(
+        key.space.bytes,
+        row.number,
+        row.partition,
+        row.owner,
+        row.key,
+        row.revision,
+        row.born,
+        row.seq,
+        row.created_us,
+        row.updated_us,
+        _NEVER if row.expires_us is None else row.expires_us,
+        _NEVER if row.trashed_us is None else row.trashed_us,
+        row.flags,
+        row.length,
+        row.key_id,
+    )
+    return row_code(key, columns + row.labels)
+
+
+def revision_code(key: DataKey, row: RevisionRow) -> bytes:
+    expires = _NEVER if row.expires_us is None else row.expires_us
+    columns = (row.number, row.revision, row.seq, row.updated_us, expires, row.flags, row.key_id)
+    return row_code(key, _REVISION.pack(key.space.bytes, *columns))
+
+
+def grant_code(store_key: DataKey, row: GrantRow) -> bytes:
+    expires = _NEVER if row.expires_us is None else row.expires_us
+    columns = (row.space.bytes, row.grantee, row.granted_by, row.level, row.created_us, expires)
+    return row_code(store_key, _GRANT.pack(*columns))
+
+
+def open_entry(key: DataKey, row: EntryRow) -> Entry | None:
+    """The entry, or None when the row was changed or its body does not open."""
+    if not compare_digest(entry_code(key, row), row.mac):
+        return None
+    plain = unseal(key, row.number, row.revision, row.sealed)
+    if plain is None:
+        return None
+    owner, content = unpack(plain)
+    flags = row.flags
+    return Entry(
+        entry_id(key.space, row.number),
+        key.space,
+        owner,
+        _ROOMS[row.partition],
+        row.revision,
+        content,
+        row.created_us,
+        row.updated_us,
+        row.expires_us,
+        row.trashed_us,
+        flags & ALWAYS_INJECT != 0,
+        flags & ENCRYPTED != 0,
+        flags & QUARANTINED != 0,
+    )
+
+
+def open_revision(key: DataKey | None, row: RevisionRow) -> Revision:
+    """What does not open is shown without content: it is locked, not absent."""
+    whole = None if key is None else open_revision_whole(key, row)
+    content = None if whole is None else whole[1]
+    return Revision(row.revision, row.updated_us, row.expires_us, row.flags & ALWAYS_INJECT != 0, content)
+
+
+def open_revision_whole(key: DataKey, row: RevisionRow) -> tuple[Principal, Content] | None:
+    if not compare_digest(revision_code(key, row), row.mac):
+        return None
+    plain = unseal(key, row.number, row.revision, row.sealed)
+    return None if plain is None else unpack(plain)
+
+
+def superseded(key: DataKey, row: EntryRow) -> RevisionRow:
+    """A head as it goes into history; the seal stays, because it is bound to the revision and not to the place."""
+    revision = RevisionRow(
+        row.number,
+        row.revision,
+        row.seq,
+        row.updated_us,
+        row.expires_us,
+        row.flags,
+        row.key_id,
+        b"",
+        row.sealed,
+    )
+    return revision._replace(mac=revision_code(key, revision))
+
+
+def labels_of(key: DataKey, partition: Partition, content: Content) -> bytes:
+    namespace = content.namespace
+    labels = [prefix_label(key, partition, namespace, prefix) for prefix in slash_prefixes(content.key)]
+    if content.category:
+        labels.append(blind_label(key, partition, "category", content.category))
+    labels += [blind_label(key, partition, "tag", tag) for tag in content.tags]
+    return b"".join(labels)
+
+
+def prefix_label(key: DataKey, partition: int, namespace: str, prefix: str) -> bytes:
+    return blind_label(key, partition, "prefix", f"{namespace}\0{prefix}")
+
+
+def slash_prefixes(name: str) -> list[str]:
+    """`a/b/c` lies under `a/` and `a/b/`."""
+    prefixes: list[str] = []
+    end = name.find("/")
+    while end >= 0 and len(prefixes) < PREFIX_LEVELS:
+        prefixes.append(name[: end + 1])
+        end = name.find("/", end + 1)
+    return prefixes
+
+
+def blind_body(key: DataKey, text: str) -> list[str]:
+    return blind_terms(key, analyse(text))
+
+
+def index_text(key: DataKey, content: Content, body_terms: list[str] | None) -> tuple[IndexText, int]:
+    """Blind terms of each field, and how many there are."""
+    if body_terms is None:
+        body_terms = blind_body(key, content.text)
+    hint = blind_terms(key, analyse(content.hint)) if content.hint else []
+    tags = blind_terms(key, analyse(" ".join(content.tags))) if content.tags else []
+    name = [] if is_made(content.key) else blind_terms(key, analyse(content.key))
+    text = IndexText(" ".join(hint), " ".join(tags), " ".join(name), " ".join(body_terms))
+    return text, len(hint) + len(tags) + len(name) + len(body_terms)
+
+
+def flags_of(*, always_inject: bool, encrypted: bool, quarantined: bool) -> int:
+    return always_inject * ALWAYS_INJECT | encrypted * ENCRYPTED | quarantined * QUARANTINED

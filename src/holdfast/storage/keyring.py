@@ -1,0 +1,134 @@
+"""The data keys of spaces: loaded wrapped from the store, unwrapped by a master, kept for a short while.
+
+Another process may rotate or destroy keys at any time. So what is cached is looked at again after a second, writes
+check in their transaction that they sealed with the current key, and rotation waits longer than that second."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import Lock
+from uuid import UUID
+
+from holdfast.contracts.rows import KeyRow
+from holdfast.contracts.storage import Store
+from holdfast.crypto.keys import DataKey, Master, new_secret
+from holdfast.domain.errors import Locked
+
+STORE = UUID(int=0)
+"""The store's own key: for names of principals and spaces, cursors, receipts and the audit log."""
+
+CLEAR = bytes(8)
+"""`master` of a key kept in the clear: the store's own key when the master is thrown away at the end (ephemeral)."""
+
+FRESH_SECONDS = 1.0
+CACHED_SPACES = 4_096
+
+
+class StaleKeys(Exception):
+    """A write was prepared with keys, or for a space, that changed meanwhile; it is prepared again."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceKeys:
+    """The keys of one space that can be used here."""
+
+    readable: Mapping[int, DataKey]
+    known: tuple[int, ...]
+    """Ids of all keys of the space, readable or not."""
+    writes: int = 0
+    """The id of the key that new writes use."""
+
+    def all(self) -> list[DataKey]:
+        return list(self.readable.values())
+
+    def get(self, key_id: int) -> DataKey | None:
+        return self.readable.get(key_id)
+
+    @property
+    def current(self) -> DataKey:
+        """The key to write with."""
+        key = self.readable.get(self.writes)
+        if key is None:
+            raise Locked
+        return key
+
+
+class Keyring:
+    def __init__(self, masters: tuple[Master, ...], store: Store, *, ephemeral: bool = False) -> None:
+        self._masters = masters
+        self._store = store
+        self._cache: OrderedDict[UUID, tuple[float, SpaceKeys]] = OrderedDict()
+        self._lock = Lock()
+        self.ephemeral = ephemeral
+
+    @property
+    def master(self) -> Master:
+        return self._masters[0]
+
+    def use_master(self, master: Master) -> None:
+        """From now on this master wraps; the others are still accepted for reading."""
+        self._masters = (master, *(known for known in self._masters if known.id != master.id))
+
+    def of(self, space: UUID) -> SpaceKeys:
+        cached = self._cache.get(space)
+        if cached is not None and time.monotonic() - cached[0] < FRESH_SECONDS:
+            return cached[1]
+        return self.look_again(space)
+
+    def look_again(self, space: UUID) -> SpaceKeys:
+        """The keys as the store has them now."""
+        counts = self._store.spaces.counts(space)
+        rows = self._store.keys.of(space)
+        known = tuple(row.key_id for row in rows)
+        writes = counts.key_id if counts else max(known, default=0)
+        cached = self._cache.get(space)
+        if cached is not None and cached[1].known == known and cached[1].writes == writes:
+            keys = cached[1]
+        else:
+            keys = SpaceKeys(self._readable(rows), known, writes)
+        self._keep(space, keys)
+        return keys
+
+    def drop(self, space: UUID) -> None:
+        with self._lock:
+            self._cache.pop(space, None)
+
+    def mint(self, space: UUID, key_id: int, now: int) -> tuple[DataKey, KeyRow]:
+        secret = new_secret()
+        return DataKey(space, key_id, secret), self._row(space, key_id, secret, now)
+
+    def rewrapped(self, row: KeyRow) -> KeyRow | None:
+        """The same key under the current master; None when no configured master opens it."""
+        secret = self._unwrap(row)
+        return None if secret is None else self._row(row.space, row.key_id, secret, row.created_us)
+
+    def _row(self, space: UUID, key_id: int, secret: bytes, now: int) -> KeyRow:
+        if self.ephemeral and space == STORE:
+            return KeyRow(space, key_id, CLEAR, now, secret)
+        return KeyRow(space, key_id, self.master.id, now, self.master.wrap(space, key_id, secret))
+
+    def _readable(self, rows: list[KeyRow]) -> dict[int, DataKey]:
+        readable = {}
+        for row in rows:
+            secret = self._unwrap(row)
+            if secret is not None:
+                readable[row.key_id] = DataKey(row.space, row.key_id, secret)
+        return readable
+
+    def _unwrap(self, row: KeyRow) -> bytes | None:
+        if row.master == CLEAR:
+            return row.wrapped if self.ephemeral else None
+        for master in self._masters:
+            if master.id == row.master:
+                return master.unwrap(row.space, row.key_id, row.wrapped)
+        return None
+
+    def _keep(self, space: UUID, keys: SpaceKeys) -> None:
+        with self._lock:
+            self._cache[space] = time.monotonic(), keys
+            self._cache.move_to_end(space)
+            while len(self._cache) > CACHED_SPACES:
+                self._cache.popitem(last=False)

@@ -1,0 +1,56 @@
+"""Sealing and blinding rows anew under another key of their space; content, revisions and times stay."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from holdfast.contracts.storage import Transaction
+from holdfast.crypto.blind import blind_key
+from holdfast.crypto.keys import DataKey
+from holdfast.crypto.sealing import seal
+from holdfast.domain.errors import Locked
+from holdfast.domain.partition import Partition
+from holdfast.storage.codec import (
+    entry_code,
+    index_text,
+    labels_of,
+    open_entry,
+    open_revision_whole,
+    revision_code,
+)
+from holdfast.storage.payload import pack
+
+
+def reseal_entries(tx: Transaction, space: UUID, old: DataKey, new: DataKey, limit: int) -> int:
+    """One batch of heads; 0 when none is left under the old key."""
+    rows = tx.entries.sealed_with(space, old.key_id, 0, limit)
+    for row in rows:
+        entry = open_entry(old, row)
+        if entry is None:
+            raise Locked(
+                "A row was changed outside the engine and cannot be sealed anew; purge it by its id first."
+            )
+        content = entry.content
+        resealed = row._replace(
+            key=blind_key(new, content.namespace, content.key),
+            key_id=new.key_id,
+            labels=labels_of(new, Partition(row.partition), content),
+            sealed=seal(new, row.number, row.revision, pack(entry.owner, content)),
+        )
+        tx.entries.restate(space, resealed._replace(mac=entry_code(new, resealed)))
+        if row.length and row.trashed_us is None:
+            tx.terms.put(space, row.number, index_text(new, content, None)[0], replaces=True)
+    return len(rows)
+
+
+def reseal_revisions(tx: Transaction, space: UUID, old: DataKey, new: DataKey, limit: int) -> int:
+    rows = tx.entries.revisions_sealed_with(space, old.key_id, limit)
+    for row in rows:
+        whole = open_revision_whole(old, row)
+        if whole is None:
+            raise Locked(
+                "A revision was changed outside the engine and cannot be sealed anew; purge its entry first."
+            )
+        resealed = row._replace(key_id=new.key_id, sealed=seal(new, row.number, row.revision, pack(*whole)))
+        tx.entries.add_revision(space, resealed._replace(mac=revision_code(new, resealed)))
+    return len(rows)

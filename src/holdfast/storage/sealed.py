@@ -1,0 +1,336 @@
+"""The only place where readable text meets storage: opens rows into entries, and names into principals and spaces.
+Writing is `sealed_transaction`."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import NamedTuple
+from uuid import UUID
+
+from holdfast.contracts.rows import EntryRow, GrantRow, KeyRow, RevisionRow, SpaceRow, Visible
+from holdfast.contracts.storage import EntryReads, GrantReads, Store
+from holdfast.crypto.blind import blind_key, blind_label, blind_name
+from holdfast.crypto.keys import DataKey, Master
+from holdfast.crypto.sealing import seal_blob, unseal_blob
+from holdfast.domain.entry import Entry, Revision
+from holdfast.domain.errors import InvalidField, Locked
+from holdfast.domain.grant import Grant, Level
+from holdfast.domain.partition import OWNER_ONLY_IN_USER_SPACES, Partition
+from holdfast.domain.principal import Principal, PrincipalKind
+from holdfast.domain.space import Space, SpaceKind, SpaceName
+from holdfast.storage.codec import (
+    PREFIX_LEVELS,
+    grant_code,
+    open_entry,
+    open_revision,
+    prefix_label,
+    slash_prefixes,
+)
+from holdfast.storage.keyring import CLEAR, STORE, Keyring, SpaceKeys
+
+KNOWN_NAMES = 50_000
+_PRIVATE = frozenset(partition.value for partition in OWNER_ONLY_IN_USER_SPACES)
+_NONE_PRIVATE: frozenset[int] = frozenset()
+
+log = logging.getLogger("holdfast")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What an operation wants to see: some rooms of a space, through the eyes of one principal, now."""
+
+    space: Space
+    viewer: Principal
+    partitions: tuple[Partition, ...]
+    now: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which entries of a view: all conditions must hold; `prefix` is literal."""
+
+    namespace: str | None = None
+    prefix: str = ""
+    category: str | None = None
+    tag: str | None = None
+
+    def matches(self, entry: Entry) -> bool:
+        content = entry.content
+        return (
+            content.key.startswith(self.prefix)
+            and (self.namespace is None or content.namespace == self.namespace)
+            and (self.category is None or content.category == self.category)
+            and (self.tag is None or self.tag in content.tags)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A space made ready for a write: its keys, and what must be stored with the write because it is new."""
+
+    space: Space
+    keys: SpaceKeys
+    new_space: SpaceRow | None = None
+    new_key: KeyRow | None = None
+
+    @property
+    def key(self) -> DataKey:
+        return self.keys.current
+
+
+class Head(NamedTuple):
+    """A row and what it says; `entry` is None when the row is locked."""
+
+    row: EntryRow
+    entry: Entry | None
+
+
+class Placed(NamedTuple):
+    """A head in a page, with its place in the order of that page."""
+
+    place: int
+    row: EntryRow
+    entry: Entry | None
+
+
+class Sealed:
+    def __init__(self, store: Store, keyring: Keyring, store_key: DataKey) -> None:
+        self.store = store
+        self.keyring = keyring
+        self.store_key = store_key
+        self._blinds: dict[Principal, bytes] = {}
+        self._names: dict[bytes, Principal] = {}
+        self._spaces: dict[SpaceName, Space] = {}
+
+    def close(self) -> None:
+        self.store.close()
+
+    # Principals and spaces
+
+    def blind(self, principal: Principal) -> bytes:
+        blind = self._blinds.get(principal)
+        if blind is None:
+            blind = blind_name(self.store_key, "principal", principal.kind.value, principal.id)
+            if len(self._blinds) >= KNOWN_NAMES:
+                self._blinds.clear()
+            self._blinds[principal] = blind
+        return blind
+
+    def blind_member(self, member: str) -> bytes:
+        """A line of an access list: `user:alice`, `team:platform`."""
+        return blind_name(self.store_key, "member", member)
+
+    def blind_space(self, name: SpaceName) -> bytes:
+        return blind_name(self.store_key, "space", *name.parts())
+
+    def principal(self, blind: bytes) -> Principal | None:
+        """The readable principal, or None when it was never stored or does not open."""
+        known = self._names.get(blind)
+        if known is None:
+            sealed = self.store.names.get(blind)
+            plain = None if sealed is None else unseal_blob(self.store_key, b"name" + blind, sealed)
+            if plain is None:
+                return None
+            kind, _, subject = plain.decode().partition(":")
+            known = Principal(PrincipalKind(kind), subject)
+            if len(self._names) >= KNOWN_NAMES:
+                self._names.clear()
+            self._names[blind] = known
+        return known
+
+    def space_named(self, name: SpaceName) -> Space | None:
+        """Spaces with an owner never change and are remembered; chats and systems are looked up each time."""
+        known = self._spaces.get(name)
+        if known is not None:
+            return known
+        row = self.store.spaces.by_name(self.blind_space(name))
+        if row is None:
+            return None
+        space = Space(row.id, name, row.created_us, listed=row.listed)
+        if name.owner is not None:
+            if len(self._spaces) >= KNOWN_NAMES:
+                self._spaces.clear()
+            self._spaces[name] = space
+        return space
+
+    def space(self, space: UUID) -> Space | None:
+        row = self.store.spaces.by_id(space)
+        return None if row is None else self.open_space(row)
+
+    def spaces_of(self, owner: Principal) -> list[Space]:
+        return [self.open_space(row) for row in self.store.spaces.owned_by(self.blind(owner))]
+
+    def place(self, space: Space, now: int) -> Place:
+        """Readies a space for a write. Raises Locked when its key is not configured."""
+        if not space.stored:
+            key, key_row = self.keyring.mint(space.id, 1, now)
+            return Place(space, SpaceKeys({1: key}, (1,), 1), self._space_row(space), key_row)
+        keys = self.keyring.of(space.id)
+        if self.keyring.ephemeral and keys.writes not in keys.readable:
+            key, key_row = self.keyring.mint(space.id, keys.writes + 1, now)
+            renewed = SpaceKeys({**keys.readable, key.key_id: key}, (*keys.known, key.key_id), key.key_id)
+            return Place(space, renewed, new_key=key_row)
+        return Place(space, keys)
+
+    def _space_row(self, space: Space) -> SpaceRow:
+        owner = space.owner
+        plain = json.dumps([space.ref, None if owner is None else [owner.kind.value, owner.id]]).encode()
+        return SpaceRow(
+            space.id,
+            space.kind,
+            self.blind_space(space.name),
+            None if owner is None else self.blind(owner),
+            space.listed,
+            1,
+            space.created_us,
+            seal_blob(self.store_key, b"space" + space.id.bytes, plain),
+        )
+
+    def open_space(self, row: SpaceRow) -> Space:
+        plain = unseal_blob(self.store_key, b"space" + row.id.bytes, row.sealed)
+        if plain is None:
+            raise Locked("The name of this space does not open with the configured key.")
+        ref, owner = json.loads(plain)
+        principal = None if owner is None else Principal(PrincipalKind(owner[0]), owner[1])
+        return Space(
+            row.id, SpaceName(SpaceKind(row.kind), ref, principal), row.created_us, listed=row.listed
+        )
+
+    def grants(self, rows: Sequence[GrantRow]) -> list[Grant]:
+        """Readable grants; one that was changed in the file, or names nobody known, gives nothing."""
+        opened = []
+        for row in rows:
+            grantee, granter = self.principal(row.grantee), self.principal(row.granted_by)
+            if grantee and granter and grant_code(self.store_key, row) == row.mac:
+                grant = Grant(row.space, grantee, Level(row.level), granter, row.created_us, row.expires_us)
+                opened.append(grant)
+        return opened
+
+    def grants_held(self, space: UUID, principal: Principal, reads: GrantReads | None = None) -> list[Grant]:
+        return self.grants((reads or self.store.grants).of(space, self.blind(principal)))
+
+    # Entries
+
+    def visible(self, view: View) -> Visible:
+        private = _PRIVATE if view.space.kind is SpaceKind.USER else _NONE_PRIVATE
+        return Visible(view.space.id, view.partitions, self.blind(view.viewer), view.now, private)
+
+    def by_key(self, view: View, namespace: str, key: str) -> list[Head]:
+        """Live entries with this key, newest change first. A miss is believed only after a fresh look at the keys."""
+        keys = self.keyring.of(view.space.id)
+        heads = self.heads_by_key(self.store.entries, keys, view, namespace, key)
+        if not heads and (fresh := self.keyring.look_again(view.space.id)).known != keys.known:
+            heads = self.heads_by_key(self.store.entries, fresh, view, namespace, key)
+        return heads
+
+    def heads_by_key(
+        self, reads: EntryReads, keys: SpaceKeys, view: View, namespace: str, key: str
+    ) -> list[Head]:
+        if keys.known and not keys.readable:
+            raise Locked
+        blinds = [blind_key(data_key, namespace, key) for data_key in keys.readable.values()]
+        return [self.head(keys, row) for row in reads.by_key(self.visible(view), blinds)]
+
+    def by_number(
+        self, view: View, number: int, *, trashed: bool = False, reads: EntryReads | None = None
+    ) -> Head | None:
+        reads = reads or self.store.entries
+        find = reads.trashed_by_number if trashed else reads.by_number
+        row = find(self.visible(view), number)
+        return None if row is None else self.head(self.keyring.of(view.space.id), row)
+
+    def head(self, keys: SpaceKeys, row: EntryRow) -> Head:
+        key = keys.get(row.key_id)
+        entry = None if key is None else open_entry(key, row)
+        if entry is None and key is not None:
+            log.warning("an entry in space %s was changed outside the engine; it is locked", key.space)
+        return Head(row, entry)
+
+    def page(self, view: View, wanted: Filter, since: int, before: int, limit: int) -> list[Placed]:
+        """Heads below `before` in the order of their places at sequence `since`, newest first, locked ones included."""
+        keys = self.keyring.look_again(view.space.id)
+        visible, labels = self.visible(view), self._labels(keys, view, wanted)
+        places = [(row.seq, row) for row in self.store.entries.page(visible, labels, before, limit)]
+        moved = self.store.entries.moved(visible, labels, since, before, limit)
+        if moved:
+            places = sorted([*places, *moved], key=itemgetter(0), reverse=True)
+        return [Placed(place, *self.head(keys, row)) for place, row in places[:limit]]
+
+    def _labels(self, keys: SpaceKeys, view: View, wanted: Filter) -> list[bytes] | None:
+        """The narrowest label that covers the filter, under every key in use; None means: look at all."""
+        prefixes = slash_prefixes(wanted.prefix)[:PREFIX_LEVELS]
+        label: Callable[[DataKey, Partition], bytes]
+        if prefixes and wanted.namespace is not None:
+            namespace, prefix = wanted.namespace, prefixes[-1]
+            label = lambda key, room: prefix_label(key, room, namespace, prefix)  # noqa: E731
+        elif (tag := wanted.tag) is not None:
+            label = lambda key, room: blind_label(key, room, "tag", tag)  # noqa: E731
+        elif (category := wanted.category) is not None:
+            label = lambda key, room: blind_label(key, room, "category", category)  # noqa: E731
+        else:
+            return None
+        return [label(key, room) for key in keys.all() for room in view.partitions]
+
+    def heads(self, view: View, rows: Sequence[EntryRow]) -> list[Head]:
+        keys = self.keyring.of(view.space.id)
+        return [self.head(keys, row) for row in rows]
+
+    def history(self, view: View, number: int, before: int, limit: int) -> list[Revision]:
+        keys = self.keyring.of(view.space.id)
+        rows = self.store.entries.history(self.visible(view), number, before, limit)
+        return [open_revision(keys.get(row.key_id), row) for row in rows]
+
+    def revision(self, space: UUID, row: RevisionRow) -> Revision:
+        return open_revision(self.keyring.of(space).get(row.key_id), row)
+
+    def count_locked(self, view: View) -> int:
+        keys = self.keyring.of(view.space.id)
+        if len(keys.readable) == len(keys.known):
+            return 0
+        return self.store.entries.count_locked(self.visible(view), list(keys.readable))
+
+    # Cursors
+
+    def seal_cursor(self, request: bytes, place: Sequence[int]) -> str:
+        sealed = seal_blob(self.store_key, b"cursor" + request, json.dumps(list(place)).encode())
+        return base64.urlsafe_b64encode(sealed).decode().rstrip("=")
+
+    def open_cursor(self, request: bytes, cursor: str) -> list[int]:
+        """A cursor continues the very request it came from; anything else is refused."""
+        try:
+            sealed = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+        except (ValueError, binascii.Error, TypeError):
+            sealed = b""
+        plain = unseal_blob(self.store_key, b"cursor" + request, sealed)
+        if plain is None:
+            raise InvalidField("This cursor does not belong to this request; start again without one.")
+        return [int(part) for part in json.loads(plain)]
+
+
+def open_sealed(store: Store, masters: tuple[Master, ...], now: int, *, ephemeral: bool = False) -> Sealed:
+    """Opens the store's own key, which is the canary: with a wrong master nothing is read and nothing written."""
+    keyring = Keyring(masters, store, ephemeral=ephemeral)
+    if not store.keys.of(STORE):
+        _, row = keyring.mint(STORE, 1, now)
+        store.submit(lambda tx: None if tx.keys.of(STORE) else tx.keys.insert(row)).result()
+    keys = keyring.look_again(STORE)
+    if keys.writes not in keys.readable:
+        thrown_away = any(row.master == CLEAR for row in store.keys.of(STORE))
+        raise Locked(_WAS_EPHEMERAL if thrown_away else _WRONG_KEY)
+    return Sealed(store, keyring, keys.current)
+
+
+_WRONG_KEY = (
+    "The memory key does not fit this store; nothing was read or written. Set HOLDFAST_MEMORY_KEY (or the key file) to "
+    "the key it was made with, or name that key in HOLDFAST_MEMORY_OLD_KEYS."
+)
+_WAS_EPHEMERAL = (
+    "This store was made with a throw-away key (HOLDFAST_MEMORY_KEY=ephemeral) and cannot be opened with a lasting "
+    "one; choose another data directory."
+)

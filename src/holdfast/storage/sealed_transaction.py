@@ -1,0 +1,410 @@
+"""Writing entries: what `sealed` is for reading. One instance serves one job inside a backend's transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from uuid import UUID
+
+from holdfast.contracts.rows import (
+    ALWAYS_INJECT,
+    ENCRYPTED,
+    GUEST,
+    QUARANTINED,
+    AuditRow,
+    EntryRow,
+    GrantRow,
+    ReceiptRow,
+    RevisionRow,
+)
+from holdfast.contracts.storage import Transaction
+from holdfast.crypto.blind import blind_key, blind_name, fingerprint
+from holdfast.crypto.keys import DataKey
+from holdfast.crypto.sealing import seal, seal_blob
+from holdfast.domain.entry import Content, Entry, Revision
+from holdfast.domain.errors import Locked, Quota
+from holdfast.domain.grant import Grant
+from holdfast.domain.ids import entry_id, new_number, number_of
+from holdfast.domain.partition import Partition
+from holdfast.domain.principal import Principal
+from holdfast.domain.space import Space
+from holdfast.storage.codec import (
+    entry_code,
+    flags_of,
+    grant_code,
+    index_text,
+    labels_of,
+    revision_code,
+    superseded,
+)
+from holdfast.storage.keyring import StaleKeys
+from holdfast.storage.payload import pack
+from holdfast.storage.sealed import Head, Place, Sealed, View
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What an entry is besides what it says."""
+
+    expires_us: int | None = None
+    always_inject: bool = False
+    encrypted: bool = False
+    quarantined: bool = False
+
+    @classmethod
+    def of(cls, entry: Entry) -> State:
+        return cls(entry.expires_us, entry.always_inject, entry.encrypted, entry.quarantined)
+
+    @property
+    def flags(self) -> int:
+        return flags_of(
+            always_inject=self.always_inject, encrypted=self.encrypted, quarantined=self.quarantined
+        )
+
+
+class SealedTransaction:
+    def __init__(self, sealed: Sealed, tx: Transaction, now: int) -> None:
+        self._sealed = sealed
+        self.tx = tx
+        self.now = now
+
+    # Spaces
+
+    def settle(self, place: Place) -> None:
+        """Stores the space or the key that is new. Whoever was quicker wins; the write is then prepared again."""
+        if place.new_key is None:
+            return
+        if place.new_space is not None:
+            if self.tx.spaces.by_name(place.new_space.name) is not None:
+                raise StaleKeys(place.space.id)
+            self.tx.spaces.insert(place.new_space)
+            if place.space.owner is not None:
+                self.name(place.space.owner)
+        elif any(row.key_id >= place.new_key.key_id for row in self.tx.keys.of(place.space.id)):
+            raise StaleKeys(place.space.id)
+        self.tx.keys.insert(place.new_key)
+        self.tx.spaces.use_key(place.space.id, place.new_key.key_id)
+
+    def name(self, principal: Principal) -> bytes:
+        """Keeps the readable principal, so that grants and owners can be shown."""
+        blind = self._sealed.blind(principal)
+        sealed = seal_blob(self._sealed.store_key, b"name" + blind, str(principal).encode())
+        self.tx.names.put(blind, sealed)
+        return blind
+
+    # Reading inside the transaction
+
+    def by_key(self, place: Place, view: View, namespace: str, key: str) -> list[Head]:
+        return self._sealed.heads_by_key(self.tx.entries, place.keys, view, namespace, key)
+
+    def by_number(self, view: View, number: int, *, trashed: bool = False) -> Head | None:
+        return self._sealed.by_number(view, number, trashed=trashed, reads=self.tx.entries)
+
+    def trashed_by_key(self, place: Place, view: View, namespace: str, key: str) -> list[Head]:
+        blinds = [blind_key(data_key, namespace, key) for data_key in place.keys.all()]
+        rows = self.tx.entries.trashed_by_key(self._sealed.visible(view), blinds)
+        return [self._sealed.head(place.keys, row) for row in rows]
+
+    def own(
+        self, place: Place, partition: Partition, owner: Principal, namespace: str, key: str
+    ) -> Head | None:
+        """The caller's own live row, expired ones included: they still hold the key until they are removed."""
+        view = View(place.space, owner, (partition,), now=_BEFORE_ALL_TIME)
+        blind = self._sealed.blind(owner)
+        for head in self.by_key(place, view, namespace, key):
+            if head.row.owner == blind:
+                return head
+        return None
+
+    # Writing entries
+
+    def create(
+        self,
+        place: Place,
+        partition: Partition,
+        owner: Principal,
+        content: Content,
+        state: State,
+        *,
+        indexed: bool,
+        cap: int,
+        body_terms: list[str] | None = None,
+        created_us: int | None = None,
+    ) -> Entry:
+        key = place.key
+        text, length = index_text(key, content, body_terms) if indexed else (None, 0)
+        seq = self._advance(place, 1, int(indexed), length, cap)
+        number = new_number()
+        guest = 0 if place.space.owner == owner else GUEST
+        row = EntryRow(
+            number=number,
+            partition=partition,
+            owner=self._sealed.blind(owner),
+            key=blind_key(key, content.namespace, content.key),
+            revision=1,
+            born=seq,
+            seq=seq,
+            created_us=self.now if created_us is None else created_us,
+            updated_us=self.now,
+            expires_us=state.expires_us,
+            trashed_us=None,
+            flags=state.flags | guest,
+            length=length,
+            key_id=key.key_id,
+            labels=labels_of(key, partition, content),
+            mac=b"",
+            sealed=seal(key, number, 1, pack(owner, content)),
+        )
+        while not self.tx.entries.insert(place.space.id, row._replace(mac=entry_code(key, row))):
+            number = new_number()
+            row = row._replace(number=number, sealed=seal(key, number, 1, pack(owner, content)))
+        if text is not None:
+            self.tx.terms.put(place.space.id, number, text, replaces=False)
+        return _entry(place.space, row, owner, content)
+
+    def revise(
+        self,
+        place: Place,
+        head: Head,
+        content: Content,
+        state: State,
+        *,
+        indexed: bool,
+        history: bool,
+        keep: int,
+        body_terms: list[str] | None = None,
+    ) -> Entry:
+        entry, old, key = self._opened(head), head.row, place.key
+        text, length = index_text(key, content, body_terms) if indexed else (None, 0)
+        seq = self._advance(place, 0, int(indexed) - int(old.length > 0), length - old.length, None)
+        revision = old.revision + 1
+        row = old._replace(
+            key=blind_key(key, content.namespace, content.key),
+            revision=revision,
+            seq=seq,
+            updated_us=self.now,
+            expires_us=state.expires_us,
+            flags=state.flags | (old.flags & GUEST),
+            length=length,
+            key_id=key.key_id,
+            labels=labels_of(key, entry.partition, content),
+            sealed=seal(key, old.number, revision, pack(entry.owner, content)),
+        )
+        old_key = place.keys.readable[old.key_id]
+        self.tx.entries.revise(
+            place.space.id,
+            row._replace(mac=entry_code(key, row)),
+            superseded(old_key, old) if history else None,
+        )
+        if revision > keep:
+            self.tx.entries.prune(place.space.id, old.number, below=revision - keep + 1)
+        if text is not None:
+            self.tx.terms.put(place.space.id, old.number, text, replaces=old.length > 0)
+        elif old.length:
+            self.tx.terms.drop(place.space.id, [old.number])
+        return _entry(place.space, row, entry.owner, content)
+
+    def trash(self, place: Place, head: Head) -> Entry:
+        entry = self._opened(head)
+        row = self._recoded(place, head.row._replace(trashed_us=self.now))
+        self.tx.entries.restate(place.space.id, row)
+        if row.length:
+            self.tx.terms.drop(place.space.id, [row.number])
+            self.tx.spaces.recount(place.space.id, entries=0, indexed=-1, length=-row.length)
+        return _entry(place.space, row, entry.owner, entry.content)
+
+    def restore(self, place: Place, head: Head) -> Entry:
+        """Brings an entry back from the trash as it was, words included. A live one with its key is a Conflict."""
+        entry = self._opened(head)
+        row = self._recoded(place, head.row._replace(trashed_us=None))
+        self.tx.entries.restate(place.space.id, row)
+        if row.length:
+            key = place.keys.readable[row.key_id]
+            self.tx.terms.put(
+                place.space.id, row.number, index_text(key, entry.content, None)[0], replaces=False
+            )
+            self.tx.spaces.recount(place.space.id, entries=0, indexed=1, length=row.length)
+        return _entry(place.space, row, entry.owner, entry.content)
+
+    def purge(self, space: UUID, rows: Sequence[EntryRow], *, erase: bool = True) -> int:
+        """Removes entries with everything derived from them, from every byte if they are to be erased. Needs no key."""
+        numbers = [row.number for row in rows]
+        indexed = [row for row in rows if row.length and row.trashed_us is None]
+        self.tx.terms.drop(space, [row.number for row in indexed])
+        for number in numbers:
+            self.tx.receipts.delete_entry(space, number)
+        deleted = self.tx.entries.delete(space, numbers)
+        lost = -sum(row.length for row in indexed)
+        self.tx.spaces.recount(space, entries=-deleted, indexed=-len(indexed), length=lost)
+        if erase:
+            self.tx.erase()
+        return deleted
+
+    def empty(self, space: UUID, key_id: int) -> int:
+        """Removes everything a space holds and destroys its keys; a fresh key takes their place. Needs no key."""
+        self.tx.terms.drop_space(space)
+        self.tx.receipts.delete_space(space)
+        deleted = self.tx.entries.delete_space(space)
+        self.tx.spaces.empty(space)
+        self.tx.keys.delete(space)
+        _, row = self._sealed.keyring.mint(space, key_id + 1, self.now)
+        self.tx.keys.insert(row)
+        self.tx.spaces.use_key(space, row.key_id)
+        self.tx.erase()
+        return deleted
+
+    def carry(
+        self, place: Place, head: Head, target: Place, content: Content, *, indexed: bool, cap: int
+    ) -> Entry:
+        """Moves an entry, history included, to another space in this transaction; it gets an id of that space."""
+        entry = self._opened(head)
+        moved = self.create(
+            target,
+            entry.partition,
+            entry.owner,
+            content,
+            State.of(entry),
+            indexed=indexed,
+            cap=cap,
+            created_us=entry.created_us,
+        )
+        number = number_of(moved.id)
+        row = self.tx.entries.by_number(
+            self._sealed.visible(View(target.space, entry.owner, (entry.partition,), _BEFORE_ALL_TIME)),
+            number,
+        )
+        assert row is not None, "an entry created in this transaction is visible to its owner"
+        history = [
+            *self.tx.entries.revisions_of(place.space.id, head.row.number),
+            superseded(place.keys.readable[head.row.key_id], head.row),
+        ]
+        for old in history:
+            self._carry_revision(place, old, entry.owner, target, row)
+        revision = head.row.revision + 1
+        row = row._replace(
+            revision=revision, sealed=seal(target.key, number, revision, pack(entry.owner, content))
+        )
+        self.tx.entries.restate(target.space.id, row._replace(mac=entry_code(target.key, row)))
+        self.purge(place.space.id, [head.row])
+        return _entry(target.space, row, entry.owner, content)
+
+    def _carry_revision(
+        self, place: Place, old: RevisionRow, owner: Principal, target: Place, row: EntryRow
+    ) -> None:
+        revision: Revision = self._sealed.revision(place.space.id, old)
+        if revision.content is None:
+            raise Locked
+        sealed = seal(target.key, row.number, old.revision, pack(owner, revision.content))
+        moved = old._replace(number=row.number, seq=row.seq, key_id=target.key.key_id, sealed=sealed)
+        self.tx.entries.add_revision(target.space.id, moved._replace(mac=revision_code(target.key, moved)))
+
+    # Grants, receipts, audit
+
+    def grant(self, grant: Grant) -> None:
+        row = GrantRow(
+            grant.space,
+            self.name(grant.grantee),
+            self.name(grant.granted_by),
+            grant.level,
+            grant.created_us,
+            grant.expires_us,
+            b"",
+        )
+        self.tx.grants.put(row._replace(mac=grant_code(self._sealed.store_key, row)))
+
+    def receipt(self, caller: Principal, key: str) -> ReceiptRow | None:
+        return self.tx.receipts.get(self._sealed.blind(caller), receipt_key(self._sealed, key))
+
+    def keep_receipt(
+        self, caller: Principal, key: str, request: bytes, entry: Entry, *, created: bool, redacted: int
+    ) -> None:
+        self.tx.receipts.put(
+            ReceiptRow(
+                self._sealed.blind(caller),
+                receipt_key(self._sealed, key),
+                entry.space,
+                request,
+                number_of(entry.id),
+                entry.revision,
+                created,
+                redacted,
+                entry.expires_us,
+                self.now,
+            )
+        )
+
+    def audit(
+        self,
+        operation: str,
+        actor: Principal,
+        space: UUID | None = None,
+        entry: UUID | None = None,
+        revision: int = 0,
+    ) -> None:
+        """Adds a line to the log, in this transaction: keyed ids, no text, linked to the line before."""
+        key = self._sealed.store_key
+        row = AuditRow(
+            self.now,
+            operation,
+            self._sealed.blind(actor),
+            b"" if space is None else fingerprint(key, space.bytes),
+            b"" if entry is None else fingerprint(key, entry.bytes),
+            revision,
+            key.key_id,
+            b"",
+        )
+        last = self.tx.audit.last()
+        self.tx.audit.append(row._replace(link=audit_link(key, last.link if last else b"", row)))
+
+    # Details
+
+    def _advance(self, place: Place, entries: int, indexed: int, length: int, cap: int | None) -> int:
+        """Takes the next sequence number; refuses keys that are no longer current and spaces that are full."""
+        counts = self.tx.spaces.advance(place.space.id, entries=entries, indexed=indexed, length=length)
+        if counts is None or counts.key_id != place.key.key_id:
+            raise StaleKeys(place.space.id)
+        if cap is not None and counts.entries > cap:
+            self.tx.spaces.recount(place.space.id, entries=-entries, indexed=-indexed, length=-length)
+            raise Quota
+        return counts.seq
+
+    def _recoded(self, place: Place, row: EntryRow) -> EntryRow:
+        return row._replace(mac=entry_code(place.keys.readable[row.key_id], row))
+
+    def _opened(self, head: Head) -> Entry:
+        if head.entry is None:
+            raise Locked
+        return head.entry
+
+
+def receipt_key(sealed: Sealed, key: str) -> bytes:
+    return blind_name(sealed.store_key, "idempotency key", key)
+
+
+def audit_link(key: DataKey, before: bytes, row: AuditRow) -> bytes:
+    line = json.dumps([part.hex() if isinstance(part, bytes) else part for part in row[:-1]])
+    return blake2b(before + line.encode(), key=key.rows, digest_size=20).digest()
+
+
+def _entry(space: Space, row: EntryRow, owner: Principal, content: Content) -> Entry:
+    return Entry(
+        entry_id(space.id, row.number),
+        space.id,
+        owner,
+        Partition(row.partition),
+        row.revision,
+        content,
+        row.created_us,
+        row.updated_us,
+        row.expires_us,
+        row.trashed_us,
+        row.flags & ALWAYS_INJECT != 0,
+        row.flags & ENCRYPTED != 0,
+        row.flags & QUARANTINED != 0,
+    )
+
+
+_BEFORE_ALL_TIME = -1
+"""A `now` before which nothing can have expired."""

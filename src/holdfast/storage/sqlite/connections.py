@@ -1,0 +1,163 @@
+"""Connections to one file: independent readers, one writer. A memory store has a single connection behind a lock."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import Any, Protocol
+
+import apsw
+
+from holdfast.domain.errors import Unavailable
+from holdfast.storage.sqlite.errors import translated
+
+BUSY_MS = 10_000
+IDLE_READERS = 16
+READER_CACHE_KIB = 8_192
+WRITER_CACHE_KIB = 65_536
+
+Row = tuple[Any, ...]
+log = logging.getLogger("holdfast")
+
+
+class Reader(Protocol):
+    """Runs one reading statement to its end."""
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]: ...
+
+
+class Connections(Protocol):
+    path: Path | None
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]: ...
+
+    def writing(self) -> Any:
+        """A context manager that gives the writer's connection to one thread at a time."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class OnConnection:
+    """Statements on one given connection: what a transaction reads and writes through."""
+
+    __slots__ = ("db",)
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self.db = db
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        return self.db.execute(sql, values).fetchall()
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> int:
+        """Executes a writing statement and says how many rows it changed."""
+        before = self.db.total_changes()
+        self.db.execute(sql, values).fetchall()
+        return self.db.total_changes() - before
+
+
+class FileConnections:
+    def __init__(self, path: Path, *, durable: bool) -> None:
+        self.path: Path | None = path
+        self._file = str(path)
+        self._durable = durable
+        self._idle: deque[apsw.Connection] = deque()
+        self._writer = self._open(WRITER_CACHE_KIB)
+        self._lock = RLock()
+        self._closed = False
+
+    def _open(self, cache_kib: int) -> apsw.Connection:
+        try:
+            db = apsw.Connection(self._file)
+            db.set_busy_timeout(BUSY_MS)
+            _use_wal(db)
+            for pragma in (
+                f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}",
+                "PRAGMA secure_delete = ON",
+                "PRAGMA temp_store = MEMORY",
+                "PRAGMA trusted_schema = OFF",
+                "PRAGMA journal_size_limit = 67108864",
+                f"PRAGMA cache_size = -{cache_kib}",
+            ):
+                db.execute(pragma).fetchall()
+        except apsw.Error as error:
+            raise translated(error) from error
+        return db
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        try:
+            db = self._idle.pop()
+        except IndexError:
+            db = self._open_reader()
+        try:
+            return db.execute(sql, values).fetchall()
+        except apsw.Error as error:
+            raise translated(error) from error
+        finally:
+            if len(self._idle) < IDLE_READERS and not self._closed:
+                self._idle.append(db)
+            else:
+                db.close()
+
+    def _open_reader(self) -> apsw.Connection:
+        if self._closed:
+            raise Unavailable("This memory is closed; open it again.")
+        return self._open(READER_CACHE_KIB)
+
+    @contextmanager
+    def writing(self) -> Iterator[apsw.Connection]:
+        with self._lock:
+            yield self._writer
+
+    def close(self) -> None:
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
+        self._writer.close()
+
+
+class MemoryConnection:
+    """A store that lives as long as the process; every statement waits for its turn."""
+
+    def __init__(self) -> None:
+        self.path: Path | None = None
+        self._db: apsw.Connection | None = apsw.Connection(":memory:")
+        self._lock = RLock()
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        with self.writing() as db:
+            try:
+                return db.execute(sql, values).fetchall()
+            except apsw.Error as error:
+                raise translated(error) from error
+
+    @contextmanager
+    def writing(self) -> Iterator[apsw.Connection]:
+        with self._lock:
+            if self._db is None:
+                raise Unavailable("This memory is closed; open it again.")
+            yield self._db
+
+    def close(self) -> None:
+        with self._lock:
+            if self._db is not None:
+                self._db.close()
+                self._db = None
+
+
+def _use_wal(db: apsw.Connection) -> None:
+    """Switching to WAL does not wait by itself when another process is opening the same new file."""
+    deadline = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL").fetchall()
+            return
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)

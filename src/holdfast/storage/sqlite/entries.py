@@ -1,0 +1,445 @@
+"""Entries, their superseded revisions and their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from uuid import UUID
+
+import apsw
+
+from holdfast.contracts.rows import LABEL_BYTES, EntryRow, MovedRow, PlacedRow, RevisionRow, Visible
+from holdfast.domain.errors import Conflict
+from holdfast.domain.ids import NUMBER_BITS
+from holdfast.storage.sqlite.connections import OnConnection, Reader
+
+NUMBER_MASK = (1 << NUMBER_BITS) - 1
+
+_HEAD = f"""entries.entry & {NUMBER_MASK}, entries.partition, entries.owner, entries.key, entries.revision,
+       entries.born, entries.seq, entries.created_us, entries.updated_us, entries.expires_us, entries.trashed_us,
+       entries.flags, entries.length, entries.key_id, entries.labels, entries.mac, entries.sealed"""
+
+_REVISION = f"""revisions.entry & {NUMBER_MASK}, revisions.revision, revisions.seq, revisions.updated_us,
+       revisions.expires_us, revisions.flags, revisions.key_id, revisions.mac, revisions.sealed"""
+
+_SHOWN = """entries.space = ?1
+   AND (?2 >> entries.partition) & 1
+   AND ((?3 >> entries.partition) & 1 = 0 OR entries.owner = ?4)
+   AND (entries.expires_us IS NULL OR entries.expires_us > ?5)"""
+
+_LIVE = f"""{_SHOWN}
+   AND entries.trashed_us IS NULL"""
+
+_HIGHEST = (1 << 62) - 1
+
+
+class EntryReads:
+    def __init__(self, reader: Reader, number_of: Callable[[UUID], int]) -> None:
+        self._reader = reader
+        self._number_of = number_of
+
+    def _shown(self, visible: Visible) -> tuple[int, int, int, bytes, int]:
+        rooms = sum(1 << partition for partition in visible.partitions)
+        private = sum(1 << partition for partition in visible.private)
+        return self._number_of(visible.space), rooms, private, visible.viewer, visible.now
+
+    def _heads(self, sql: str, values: Sequence[object]) -> list[EntryRow]:
+        return [EntryRow._make(row) for row in self._reader.rows(sql, values)]
+
+    def by_key(self, visible: Visible, keys: Sequence[bytes]) -> list[EntryRow]:
+        shown = self._shown(visible)
+        found: list[EntryRow] = []
+        for key in keys:
+            found += self._heads(
+                f"""
+                SELECT {_HEAD}
+                  FROM entries
+                 WHERE {_LIVE}
+                   AND entries.key = ?6
+                 ORDER BY entries.seq DESC
+                """,
+                (*shown, key),
+            )
+        return found if len(keys) == 1 else sorted(found, key=attrgetter("seq"), reverse=True)
+
+    def by_number(self, visible: Visible, number: int) -> EntryRow | None:
+        shown = self._shown(visible)
+        rows = self._heads(
+            f"""
+            SELECT {_HEAD}
+              FROM entries
+             WHERE entries.entry = ?6
+               AND {_LIVE}
+            """,
+            (*shown, _entry(shown[0], number)),
+        )
+        return rows[0] if rows else None
+
+    def trashed_by_number(self, visible: Visible, number: int) -> EntryRow | None:
+        shown = self._shown(visible)
+        rows = self._heads(
+            f"""
+            SELECT {_HEAD}
+              FROM entries
+             WHERE entries.entry = ?6
+               AND {_SHOWN}
+               AND entries.trashed_us IS NOT NULL
+            """,
+            (*shown, _entry(shown[0], number)),
+        )
+        return rows[0] if rows else None
+
+    def page(
+        self, visible: Visible, labels: Sequence[bytes] | None, before: int | None, limit: int
+    ) -> list[EntryRow]:
+        shown = self._shown(visible)
+        top = _HIGHEST if before is None else before
+        if labels is None:
+            found = [
+                row for partition in visible.partitions for row in self._room(shown, partition, top, limit)
+            ]
+        else:
+            found = [row for label in labels for row in self._labelled(shown, label, top, limit)]
+        return sorted(found, key=attrgetter("seq"), reverse=True)[:limit]
+
+    def _room(self, shown: tuple[object, ...], partition: int, before: int, limit: int) -> list[EntryRow]:
+        return self._heads(
+            f"""
+            SELECT {_HEAD}
+              FROM entries
+             WHERE {_LIVE}
+               AND entries.partition = ?6
+               AND entries.seq < ?7
+             ORDER BY entries.seq DESC
+             LIMIT ?8
+            """,
+            (*shown, partition, before, limit),
+        )
+
+    def _labelled(self, shown: tuple[object, ...], label: bytes, before: int, limit: int) -> list[EntryRow]:
+        return self._heads(
+            f"""
+            SELECT {_HEAD}
+              FROM labels
+              JOIN entries ON entries.entry = labels.entry
+             WHERE labels.space = ?1
+               AND labels.label = ?6
+               AND labels.seq < ?7
+               AND {_LIVE}
+             ORDER BY labels.seq DESC
+             LIMIT ?8
+            """,
+            (*shown, label, before, limit),
+        )
+
+    def moved(
+        self, visible: Visible, labels: Sequence[bytes] | None, since: int, before: int, limit: int
+    ) -> list[MovedRow]:
+        shown = self._shown(visible)
+        if labels is None:
+            found = [
+                row for partition in visible.partitions for row in self._moved_in(shown, partition, since)
+            ]
+        else:
+            found = [row for label in labels for row in self._moved_under(shown, label, since)]
+        below = [moved for moved in found if moved.was < before]
+        return sorted(below, key=attrgetter("was"), reverse=True)[:limit]
+
+    def _moved_in(self, shown: tuple[object, ...], partition: int, since: int) -> list[MovedRow]:
+        return self._moved(
+            f"""
+            SELECT (SELECT max(revisions.seq)
+                      FROM revisions
+                     WHERE revisions.entry = entries.entry
+                       AND revisions.seq <= ?7), {_HEAD}
+              FROM entries
+             WHERE {_LIVE}
+               AND entries.partition = ?6
+               AND entries.seq > ?7
+               AND entries.born <= ?7
+            """,
+            (*shown, partition, since),
+        )
+
+    def _moved_under(self, shown: tuple[object, ...], label: bytes, since: int) -> list[MovedRow]:
+        return self._moved(
+            f"""
+            SELECT (SELECT max(revisions.seq)
+                      FROM revisions
+                     WHERE revisions.entry = entries.entry
+                       AND revisions.seq <= ?7), {_HEAD}
+              FROM labels
+              JOIN entries ON entries.entry = labels.entry
+             WHERE labels.space = ?1
+               AND labels.label = ?6
+               AND labels.seq > ?7
+               AND {_LIVE}
+               AND entries.born <= ?7
+            """,
+            (*shown, label, since),
+        )
+
+    def _moved(self, sql: str, values: Sequence[object]) -> list[MovedRow]:
+        """An entry without history (a cache row) keeps its birth as its former place."""
+        rows = self._reader.rows(sql, values)
+        return [MovedRow(row[0] if row[0] is not None else row[6], EntryRow._make(row[1:])) for row in rows]
+
+    def expiring(self, visible: Visible, until: int, limit: int) -> list[EntryRow]:
+        return self._heads(
+            f"""
+            SELECT {_HEAD}
+              FROM entries
+             WHERE {_LIVE}
+               AND entries.expires_us <= ?6
+             ORDER BY entries.expires_us, entries.seq
+             LIMIT ?7
+            """,
+            (*self._shown(visible), until, limit),
+        )
+
+    def trash(self, visible: Visible, before: int | None, limit: int) -> list[EntryRow]:
+        return self._heads(
+            f"""
+            SELECT {_HEAD}
+              FROM entries
+             WHERE {_SHOWN}
+               AND entries.trashed_us IS NOT NULL
+               AND entries.seq < ?6
+             ORDER BY entries.seq DESC
+             LIMIT ?7
+            """,
+            (*self._shown(visible), _HIGHEST if before is None else before, limit),
+        )
+
+    def trashed_by_key(self, visible: Visible, keys: Sequence[bytes]) -> list[EntryRow]:
+        found: list[EntryRow] = []
+        for key in keys:
+            found += self._heads(
+                f"""
+                SELECT {_HEAD}
+                  FROM entries
+                 WHERE {_SHOWN}
+                   AND entries.trashed_us IS NOT NULL
+                   AND entries.key = ?6
+                """,
+                (*self._shown(visible), key),
+            )
+        return sorted(found, key=lambda row: (row.trashed_us or 0, row.seq), reverse=True)
+
+    def history(self, visible: Visible, number: int, before: int, limit: int) -> list[RevisionRow]:
+        shown = self._shown(visible)
+        rows = self._reader.rows(
+            f"""
+            SELECT {_REVISION}
+              FROM revisions
+             WHERE revisions.entry = ?6
+               AND revisions.revision < ?7
+               AND EXISTS (SELECT 1 FROM entries WHERE entries.entry = ?6 AND {_SHOWN})
+             ORDER BY revisions.revision DESC
+             LIMIT ?8
+            """,
+            (*shown, _entry(shown[0], number), before, limit),
+        )
+        return [RevisionRow._make(row) for row in rows]
+
+    def count(self, visible: Visible) -> int:
+        return self._count(f"SELECT count(*) FROM entries WHERE {_LIVE}", self._shown(visible))
+
+    def count_locked(self, visible: Visible, readable: Sequence[int]) -> int:
+        return self._count(
+            f"""
+            SELECT count(*)
+              FROM entries
+             WHERE {_LIVE}
+               AND entries.key_id NOT IN (SELECT value FROM json_each(?6))
+            """,
+            (*self._shown(visible), str(list(readable))),
+        )
+
+    def _count(self, sql: str, values: Sequence[object]) -> int:
+        return int(self._reader.rows(sql, values)[0][0])
+
+    def kept_elsewhere(self, owner: bytes) -> int:
+        return self._count("SELECT count(*) FROM entries WHERE owner = ? AND flags & 8", (owner,))
+
+    def expired(self, now: int, limit: int) -> list[PlacedRow]:
+        return self._placed(
+            f"""
+            SELECT spaces.id, entries.entry & {NUMBER_MASK}
+              FROM entries
+              JOIN spaces ON spaces.space = entries.space
+             WHERE entries.expires_us <= ?
+             ORDER BY entries.expires_us
+             LIMIT ?
+            """,
+            (now, limit),
+        )
+
+    def trashed_before(self, moment: int, limit: int) -> list[PlacedRow]:
+        return self._placed(
+            f"""
+            SELECT spaces.id, entries.entry & {NUMBER_MASK}
+              FROM entries
+              JOIN spaces ON spaces.space = entries.space
+             WHERE entries.trashed_us < ?
+             ORDER BY entries.trashed_us
+             LIMIT ?
+            """,
+            (moment, limit),
+        )
+
+    def _placed(self, sql: str, values: Sequence[object]) -> list[PlacedRow]:
+        return [PlacedRow(UUID(bytes=row[0]), row[1]) for row in self._reader.rows(sql, values)]
+
+    def by_numbers(self, space: UUID, numbers: Sequence[int]) -> list[EntryRow]:
+        place = self._number_of(space)
+        found: list[EntryRow] = []
+        for number in numbers:
+            found += self._heads(
+                f"SELECT {_HEAD} FROM entries WHERE entries.entry = ?", (_entry(place, number),)
+            )
+        return found
+
+    def sealed_with(self, space: UUID, key_id: int, after: int, limit: int) -> list[EntryRow]:
+        place = self._number_of(space)
+        return self._heads(
+            f"""
+            SELECT {_HEAD}
+              FROM entries
+             WHERE entries.entry > ?1
+               AND entries.entry < ?2
+               AND entries.key_id = ?3
+             ORDER BY entries.entry
+             LIMIT ?4
+            """,
+            (_entry(place, after), _entry(place + 1, 0), key_id, limit),
+        )
+
+    def revisions_sealed_with(self, space: UUID, key_id: int, limit: int) -> list[RevisionRow]:
+        place = self._number_of(space)
+        return self._revisions(
+            f"""
+            SELECT {_REVISION}
+              FROM revisions
+             WHERE revisions.entry > ?1
+               AND revisions.entry < ?2
+               AND revisions.key_id = ?3
+             LIMIT ?4
+            """,
+            (_entry(place, 0), _entry(place + 1, 0), key_id, limit),
+        )
+
+    def revisions_of(self, space: UUID, number: int) -> list[RevisionRow]:
+        return self._revisions(
+            f"SELECT {_REVISION} FROM revisions WHERE revisions.entry = ? ORDER BY revisions.revision",
+            (_entry(self._number_of(space), number),),
+        )
+
+    def _revisions(self, sql: str, values: Sequence[object]) -> list[RevisionRow]:
+        return [RevisionRow._make(row) for row in self._reader.rows(sql, values)]
+
+
+class EntryWrites(EntryReads):
+    def __init__(self, tx: OnConnection, number_of: Callable[[UUID], int]) -> None:
+        super().__init__(tx, number_of)
+        self._tx = tx
+
+    def insert(self, space: UUID, row: EntryRow) -> bool:
+        place = self._number_of(space)
+        try:
+            inserted = self._tx.run(
+                """
+                INSERT INTO entries (entry, space, partition, owner, key, revision, born, seq, created_us, updated_us,
+                                     expires_us, trashed_us, flags, length, key_id, labels, mac, sealed)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (entry) DO NOTHING
+                """,
+                (_entry(place, row.number), place, *row[1:]),
+            )
+        except apsw.ConstraintError as error:
+            raise Conflict("An entry with this key exists already; read it again and retry.") from error
+        if inserted:
+            self._label(place, row)
+        return inserted > 0
+
+    def revise(self, space: UUID, row: EntryRow, superseded: RevisionRow | None) -> None:
+        if superseded is not None:
+            self.add_revision(space, superseded)
+        self.restate(space, row)
+
+    def restate(self, space: UUID, row: EntryRow) -> None:
+        place = self._number_of(space)
+        entry = _entry(place, row.number)
+        old = self._tx.rows("SELECT labels, seq FROM entries WHERE entry = ?", (entry,))
+        try:
+            self._tx.run(
+                """
+                UPDATE entries
+                   SET partition = ?, owner = ?, key = ?, revision = ?, born = ?, seq = ?, created_us = ?,
+                       updated_us = ?, expires_us = ?, trashed_us = ?, flags = ?, length = ?, key_id = ?,
+                       labels = ?, mac = ?, sealed = ?
+                 WHERE entry = ?
+                """,
+                (*row[1:], entry),
+            )
+        except apsw.ConstraintError as error:
+            raise Conflict("A live entry with this key exists already; rename or remove it first.") from error
+        for labels, seq in old:
+            self._unlabel(place, entry, labels, seq)
+        if row.trashed_us is None:
+            self._label(place, row)
+
+    def _label(self, place: int, row: EntryRow) -> None:
+        for label in _split(row.labels):
+            self._tx.run(
+                "INSERT INTO labels (space, label, seq, entry) VALUES (?, ?, ?, ?)",
+                (place, label, row.seq, _entry(place, row.number)),
+            )
+
+    def _unlabel(self, place: int, entry: int, labels: bytes, seq: int) -> None:
+        for label in _split(labels):
+            self._tx.run(
+                "DELETE FROM labels WHERE space = ? AND label = ? AND seq = ? AND entry = ?",
+                (place, label, seq, entry),
+            )
+
+    def add_revision(self, space: UUID, row: RevisionRow) -> None:
+        self._tx.run(
+            """
+            INSERT OR REPLACE INTO revisions (entry, revision, seq, updated_us, expires_us, flags, key_id, mac, sealed)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            (_entry(self._number_of(space), row.number), *row[1:]),
+        )
+
+    def prune(self, space: UUID, number: int, below: int) -> int:
+        return self._tx.run(
+            "DELETE FROM revisions WHERE entry = ? AND revision < ?",
+            (_entry(self._number_of(space), number), below),
+        )
+
+    def delete(self, space: UUID, numbers: Sequence[int]) -> int:
+        place = self._number_of(space)
+        deleted = 0
+        for number in numbers:
+            entry = _entry(place, number)
+            for labels, seq in self._tx.rows("SELECT labels, seq FROM entries WHERE entry = ?", (entry,)):
+                self._unlabel(place, entry, labels, seq)
+            self._tx.run("DELETE FROM revisions WHERE entry = ?", (entry,))
+            deleted += self._tx.run("DELETE FROM entries WHERE entry = ?", (entry,))
+        return deleted
+
+    def delete_space(self, space: UUID) -> int:
+        place = self._number_of(space)
+        first, last = _entry(place, 0), _entry(place + 1, 0)
+        self._tx.run("DELETE FROM labels WHERE space = ?", (place,))
+        self._tx.run("DELETE FROM revisions WHERE entry > ? AND entry < ?", (first, last))
+        return self._tx.run("DELETE FROM entries WHERE entry > ? AND entry < ?", (first, last))
+
+
+def _entry(place: int, number: int) -> int:
+    return place << NUMBER_BITS | number
+
+
+def _split(labels: bytes) -> list[bytes]:
+    return [labels[start : start + LABEL_BYTES] for start in range(0, len(labels), LABEL_BYTES)]

@@ -1,0 +1,28 @@
+"""Translates what SQLite says into the product's errors; the only place that does."""
+
+from __future__ import annotations
+
+import apsw
+
+from holdfast.domain.errors import Backend, Conflict, HoldfastError, StorageFull, Unavailable
+
+
+def translated(error: apsw.Error) -> HoldfastError:
+    match error:
+        case apsw.FullError():
+            return StorageFull()
+        case apsw.BusyError() | apsw.LockedError():
+            return Unavailable("Another process has been writing for too long; try again.")
+        case apsw.ConstraintError():
+            return Conflict()
+        case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
+            return Unavailable(
+                "The memory file cannot be written; check its permissions and those of its folder."
+            )
+        case apsw.CorruptError() | apsw.NotADBError():
+            return Backend(
+                "The memory file is damaged or not a Holdfast store; restore a backup, then run `holdfast doctor`."
+            )
+        case apsw.IOError():
+            return Unavailable("The disk failed while memory was read or written; nothing was half written.")
+    return Backend(f"SQLite refused a statement ({type(error).__name__}).")

@@ -1,0 +1,74 @@
+"""Wrapped data keys, and readable names sealed under the store's key."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from holdfast.contracts.rows import KeyRow
+from holdfast.storage.sqlite.connections import OnConnection, Reader, Row
+
+
+class KeyReads:
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def of(self, space: UUID) -> list[KeyRow]:
+        rows = self._reader.rows(
+            "SELECT space, key_id, master, created_us, wrapped FROM data_keys WHERE space = ? ORDER BY key_id",
+            (space.bytes,),
+        )
+        return [_key(row) for row in rows]
+
+    def not_under(self, master: bytes, limit: int) -> list[KeyRow]:
+        rows = self._reader.rows(
+            "SELECT space, key_id, master, created_us, wrapped FROM data_keys WHERE master <> ? LIMIT ?",
+            (master, limit),
+        )
+        return [_key(row) for row in rows]
+
+
+class KeyWrites(KeyReads):
+    def __init__(self, tx: OnConnection) -> None:
+        super().__init__(tx)
+        self._tx = tx
+
+    def insert(self, row: KeyRow) -> None:
+        self._tx.run(
+            "INSERT INTO data_keys (space, key_id, master, created_us, wrapped) VALUES (?, ?, ?, ?, ?)",
+            (row.space.bytes, *row[1:]),
+        )
+
+    def rewrap(self, row: KeyRow) -> None:
+        self._tx.run(
+            "UPDATE data_keys SET master = ?, wrapped = ? WHERE space = ? AND key_id = ?",
+            (row.master, row.wrapped, row.space.bytes, row.key_id),
+        )
+
+    def delete(self, space: UUID, key_id: int | None = None) -> int:
+        return self._tx.run(
+            "DELETE FROM data_keys WHERE space = ?1 AND (?2 IS NULL OR key_id = ?2)", (space.bytes, key_id)
+        )
+
+
+class NameReads:
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def get(self, blind: bytes) -> bytes | None:
+        rows = self._reader.rows("SELECT sealed FROM names WHERE name = ?", (blind,))
+        return bytes(rows[0][0]) if rows else None
+
+
+class NameWrites(NameReads):
+    def __init__(self, tx: OnConnection) -> None:
+        super().__init__(tx)
+        self._tx = tx
+
+    def put(self, blind: bytes, sealed: bytes) -> None:
+        self._tx.run(
+            "INSERT INTO names (name, sealed) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", (blind, sealed)
+        )
+
+
+def _key(row: Row) -> KeyRow:
+    return KeyRow(UUID(bytes=row[0]), *row[1:])

@@ -1,0 +1,97 @@
+"""Brings a file to today's schema: once, under a lock, with a copy made first; refuses a file from the future."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import apsw
+
+from holdfast.domain.errors import Backend
+from holdfast.storage.sqlite.connections import Connections
+from holdfast.storage.sqlite.errors import translated
+from holdfast.storage.sqlite.migrations import Step, steps
+
+APPLICATION_ID = 0x486F6C64
+"""`Hold`: how `file(1)` and we know our own."""
+
+log = logging.getLogger("holdfast")
+
+
+def migrate(connections: Connections, todo: list[Step] | None = None) -> None:
+    todo = steps() if todo is None else todo
+    newest = todo[-1].number
+    try:
+        with connections.writing() as db:
+            if _version(db) >= newest:
+                return
+            db.execute("BEGIN IMMEDIATE").fetchall()
+            try:
+                _apply(db, connections.path, todo, newest)
+            except BaseException:
+                db.execute("ROLLBACK").fetchall()
+                raise
+            db.execute("COMMIT").fetchall()
+    except apsw.Error as error:
+        raise translated(error) from error
+
+
+def refuse_foreign(path: Path) -> None:
+    """Looks at an existing file without touching it: what is not ours, or is from the future, stays as it is."""
+    if not path.exists() or path.stat().st_size == 0:
+        return
+    try:
+        db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            version, application = _version(db), db.pragma("application_id")
+            empty = not db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+        finally:
+            db.close()
+    except apsw.Error as error:
+        raise translated(error) from error
+    if application != APPLICATION_ID and not empty:
+        raise Backend("This SQLite file is not a Holdfast store; choose another path.")
+    if version > (newest := steps()[-1].number):
+        raise Backend(
+            f"This file has schema {version}, newer than the {newest} this version knows; upgrade Holdfast to open it."
+        )
+
+
+def copies_before_upgrades(path: Path) -> list[Path]:
+    return sorted(path.parent.glob(f"{path.name}.before-v*"))
+
+
+def _apply(db: apsw.Connection, path: Path | None, todo: list[Step], newest: int) -> None:
+    """Runs inside the transaction: another process may have been quicker, so the version is looked at again."""
+    version = _version(db)
+    if version and path is not None:
+        _copy(path, newest)
+    for step in todo:
+        if step.number > version:
+            db.execute(step.sql).fetchall()
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID:d}").fetchall()
+    db.execute(f"PRAGMA user_version = {newest:d}").fetchall()
+
+
+def _copy(path: Path, newest: int) -> None:
+    """A second connection reads the state before the upgrade, which is still uncommitted."""
+    target = path.with_name(f"{path.name}.before-v{newest}")
+    log.warning(
+        "upgrading the memory file to schema %d; a copy of it stays in %s until something is purged",
+        newest,
+        target.name,
+    )
+    target.unlink(missing_ok=True)
+    target.touch(mode=0o600)
+    source, copy = apsw.Connection(str(path)), apsw.Connection(str(target))
+    try:
+        with copy.backup("main", source, "main") as backup:
+            while not backup.done:
+                backup.step(4_096)
+    finally:
+        source.close()
+        copy.close()
+
+
+def _version(db: apsw.Connection) -> int:
+    return int(db.pragma("user_version"))

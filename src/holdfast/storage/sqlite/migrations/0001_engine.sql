@@ -1,0 +1,156 @@
+-- Spaces. `name` is the blind of kind, owner and reference; the readable ones are sealed.
+CREATE TABLE spaces (
+    space      INTEGER PRIMARY KEY AUTOINCREMENT,
+    id         BLOB    NOT NULL UNIQUE,
+    kind       INTEGER NOT NULL,
+    name       BLOB    NOT NULL UNIQUE,
+    owner      BLOB,
+    listed     INTEGER NOT NULL,
+    key_id     INTEGER NOT NULL,
+    created_us INTEGER NOT NULL,
+    sealed     BLOB    NOT NULL,
+    seq        INTEGER NOT NULL DEFAULT 0,
+    entries    INTEGER NOT NULL DEFAULT 0,
+    indexed    INTEGER NOT NULL DEFAULT 0,
+    length     INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE INDEX spaces_owner ON spaces (owner) WHERE owner IS NOT NULL;
+
+-- Data keys, wrapped by a master key.
+CREATE TABLE data_keys (
+    space      BLOB    NOT NULL,
+    key_id     INTEGER NOT NULL,
+    master     BLOB    NOT NULL,
+    created_us INTEGER NOT NULL,
+    wrapped    BLOB    NOT NULL,
+    PRIMARY KEY (space, key_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX data_keys_master ON data_keys (master);
+
+-- Readable principals, sealed, by their blind id.
+CREATE TABLE names (
+    name   BLOB NOT NULL PRIMARY KEY,
+    sealed BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Head revisions. `entry` is the space's number in the upper 31 bits and the entry's in the lower 32, so the rows of
+-- a space lie together and cost the same however large the file is.
+CREATE TABLE entries (
+    entry      INTEGER PRIMARY KEY,
+    space      INTEGER NOT NULL,
+    partition  INTEGER NOT NULL,
+    owner      BLOB    NOT NULL,
+    key        BLOB    NOT NULL,
+    revision   INTEGER NOT NULL,
+    born       INTEGER NOT NULL,
+    seq        INTEGER NOT NULL,
+    created_us INTEGER NOT NULL,
+    updated_us INTEGER NOT NULL,
+    expires_us INTEGER,
+    trashed_us INTEGER,
+    flags      INTEGER NOT NULL,
+    length     INTEGER NOT NULL,
+    key_id     INTEGER NOT NULL,
+    labels     BLOB    NOT NULL,
+    mac        BLOB    NOT NULL,
+    sealed     BLOB    NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX entries_key ON entries (space, key, partition, owner) WHERE trashed_us IS NULL;
+CREATE INDEX entries_order ON entries (space, partition, seq) WHERE trashed_us IS NULL;
+CREATE INDEX entries_expiry ON entries (expires_us) WHERE expires_us IS NOT NULL;
+CREATE INDEX entries_trash ON entries (trashed_us) WHERE trashed_us IS NOT NULL;
+CREATE INDEX entries_space_trash ON entries (space, seq) WHERE trashed_us IS NOT NULL;
+CREATE INDEX entries_guest ON entries (owner) WHERE flags & 8;
+
+-- Superseded revisions.
+CREATE TABLE revisions (
+    entry      INTEGER NOT NULL,
+    revision   INTEGER NOT NULL,
+    seq        INTEGER NOT NULL,
+    updated_us INTEGER NOT NULL,
+    expires_us INTEGER,
+    flags      INTEGER NOT NULL,
+    key_id     INTEGER NOT NULL,
+    mac        BLOB    NOT NULL,
+    sealed     BLOB    NOT NULL,
+    PRIMARY KEY (entry, revision)
+) STRICT, WITHOUT ROWID;
+
+-- Blind slash-prefixes, categories and tags of live entries.
+CREATE TABLE labels (
+    space INTEGER NOT NULL,
+    label BLOB    NOT NULL,
+    seq   INTEGER NOT NULL,
+    entry INTEGER NOT NULL,
+    PRIMARY KEY (space, label, seq, entry)
+) STRICT, WITHOUT ROWID;
+
+-- Blind words. A term of one space occurs in no other, so a query reads only its own space's postings.
+CREATE VIRTUAL TABLE terms USING fts5 (
+    hint, tags, key, body,
+    content = '', contentless_delete = 1, tokenize = 'ascii'
+);
+
+CREATE TABLE grants (
+    space      BLOB    NOT NULL,
+    grantee    BLOB    NOT NULL,
+    granted_by BLOB    NOT NULL,
+    level      INTEGER NOT NULL,
+    created_us INTEGER NOT NULL,
+    expires_us INTEGER,
+    mac        BLOB    NOT NULL,
+    PRIMARY KEY (space, grantee, granted_by)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX grants_grantee ON grants (grantee);
+CREATE INDEX grants_expiry ON grants (expires_us) WHERE expires_us IS NOT NULL;
+
+-- Participants of chats and access lists of systems.
+CREATE TABLE members (
+    space  BLOB    NOT NULL,
+    member BLOB    NOT NULL,
+    level  INTEGER NOT NULL,
+    PRIMARY KEY (space, member)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX members_member ON members (member);
+
+CREATE TABLE rules (
+    role       TEXT    NOT NULL PRIMARY KEY,
+    may_read   INTEGER NOT NULL,
+    may_manage INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Answers to idempotency keys; no text of an entry is in them.
+CREATE TABLE receipts (
+    principal  BLOB    NOT NULL,
+    key        BLOB    NOT NULL,
+    space      BLOB    NOT NULL,
+    request    BLOB    NOT NULL,
+    number     INTEGER NOT NULL,
+    revision   INTEGER NOT NULL,
+    created    INTEGER NOT NULL,
+    redacted   INTEGER NOT NULL,
+    expires_us INTEGER,
+    created_us INTEGER NOT NULL,
+    PRIMARY KEY (principal, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX receipts_space ON receipts (space, number);
+CREATE INDEX receipts_age ON receipts (created_us);
+
+-- The audit log: keyed ids, no bodies, each line linked to the one before.
+CREATE TABLE audit (
+    position  INTEGER PRIMARY KEY,
+    at_us     INTEGER NOT NULL,
+    operation TEXT    NOT NULL,
+    actor     BLOB    NOT NULL,
+    space     BLOB    NOT NULL,
+    object    BLOB    NOT NULL,
+    revision  INTEGER NOT NULL,
+    key_id    INTEGER NOT NULL,
+    link      BLOB    NOT NULL
+) STRICT;

@@ -1,0 +1,124 @@
+"""Spaces, their counts, and the small numbers SQLite knows them by."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from holdfast.contracts.rows import SpaceCounts, SpaceRow
+from holdfast.storage.sqlite.connections import OnConnection, Reader, Row
+
+KNOWN_SPACES = 100_000
+NOWHERE = 0
+"""The number of a space that is not stored: no row has it."""
+
+_COLUMNS = "id, kind, name, owner, listed, key_id, created_us, sealed"
+
+
+class SpaceNumbers:
+    """Space id to number. A number is never given again, so what is once known stays true."""
+
+    __slots__ = ("_known", "_reader")
+
+    def __init__(self, reader: Reader, known: dict[UUID, int]) -> None:
+        self._reader = reader
+        self._known = known
+
+    def __call__(self, space: UUID) -> int:
+        number = self._known.get(space)
+        if number is None:
+            rows = self._reader.rows("SELECT space FROM spaces WHERE id = ?", (space.bytes,))
+            if not rows:
+                return NOWHERE
+            number = int(rows[0][0])
+            self._remember(space, number)
+        return number
+
+    def _remember(self, space: UUID, number: int) -> None:
+        if isinstance(self._reader, OnConnection):
+            return  # the transaction that made the space may still be undone
+        if len(self._known) >= KNOWN_SPACES:
+            self._known.clear()
+        self._known[space] = number
+
+
+class SpaceReads:
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def by_id(self, space: UUID) -> SpaceRow | None:
+        return _one(self._reader.rows(f"SELECT {_COLUMNS} FROM spaces WHERE id = ?", (space.bytes,)))
+
+    def by_name(self, name: bytes) -> SpaceRow | None:
+        return _one(self._reader.rows(f"SELECT {_COLUMNS} FROM spaces WHERE name = ?", (name,)))
+
+    def owned_by(self, owner: bytes) -> list[SpaceRow]:
+        return [
+            _space(row)
+            for row in self._reader.rows(
+                f"SELECT {_COLUMNS} FROM spaces WHERE owner = ? ORDER BY space", (owner,)
+            )
+        ]
+
+    def all_after(self, after: UUID | None, limit: int) -> list[SpaceRow]:
+        rows = self._reader.rows(
+            f"SELECT {_COLUMNS} FROM spaces WHERE id > ? ORDER BY id LIMIT ?",
+            (after.bytes if after else b"", limit),
+        )
+        return [_space(row) for row in rows]
+
+    def counts(self, space: UUID) -> SpaceCounts | None:
+        rows = self._reader.rows(
+            "SELECT seq, entries, indexed, length, key_id FROM spaces WHERE id = ?", (space.bytes,)
+        )
+        return SpaceCounts(*rows[0]) if rows else None
+
+
+class SpaceWrites(SpaceReads):
+    def __init__(self, tx: OnConnection) -> None:
+        super().__init__(tx)
+        self._tx = tx
+
+    def insert(self, row: SpaceRow) -> None:
+        self._tx.run(
+            f"INSERT INTO spaces ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (row.id.bytes, *row[1:4], int(row.listed), *row[5:]),
+        )
+
+    def advance(self, space: UUID, *, entries: int, indexed: int, length: int) -> SpaceCounts | None:
+        rows = self._tx.rows(
+            """
+            UPDATE spaces
+               SET seq = seq + 1, entries = entries + ?2, indexed = indexed + ?3, length = length + ?4
+             WHERE id = ?1
+            RETURNING seq, entries, indexed, length, key_id
+            """,
+            (space.bytes, entries, indexed, length),
+        )
+        return SpaceCounts(*rows[0]) if rows else None
+
+    def recount(self, space: UUID, *, entries: int, indexed: int, length: int) -> None:
+        self._tx.run(
+            """
+            UPDATE spaces
+               SET entries = entries + ?2, indexed = indexed + ?3, length = length + ?4
+             WHERE id = ?1
+            """,
+            (space.bytes, entries, indexed, length),
+        )
+
+    def use_key(self, space: UUID, key_id: int) -> None:
+        self._tx.run("UPDATE spaces SET key_id = ?2 WHERE id = ?1", (space.bytes, key_id))
+
+    def mark_listed(self, space: UUID) -> None:
+        self._tx.run("UPDATE spaces SET listed = 1 WHERE id = ?", (space.bytes,))
+
+    def empty(self, space: UUID) -> None:
+        self._tx.run("UPDATE spaces SET entries = 0, indexed = 0, length = 0 WHERE id = ?", (space.bytes,))
+
+
+def _one(rows: list[Row]) -> SpaceRow | None:
+    return _space(rows[0]) if rows else None
+
+
+def _space(row: Row) -> SpaceRow:
+    return SpaceRow._make((UUID(bytes=row[0]), *row[1:4], bool(row[4]), *row[5:]))

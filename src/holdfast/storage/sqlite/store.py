@@ -1,0 +1,54 @@
+"""The SQLite store: readers, the writer, and the contracts they fulfil."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TypeVar
+from uuid import UUID
+
+from holdfast.contracts.storage import Job
+from holdfast.storage.sqlite.access import GrantReads, MemberReads, RuleReads
+from holdfast.storage.sqlite.audit import AuditReads
+from holdfast.storage.sqlite.connections import Connections, FileConnections, MemoryConnection
+from holdfast.storage.sqlite.entries import EntryReads
+from holdfast.storage.sqlite.keys import KeyReads, NameReads
+from holdfast.storage.sqlite.migrate import migrate, refuse_foreign
+from holdfast.storage.sqlite.receipts import ReceiptReads
+from holdfast.storage.sqlite.spaces import SpaceNumbers, SpaceReads
+from holdfast.storage.sqlite.writer import Writer
+
+T = TypeVar("T")
+
+
+class SqliteStore:
+    def __init__(self, connections: Connections) -> None:
+        migrate(connections)
+        known_spaces: dict[UUID, int] = {}
+        self._connections = connections
+        self._writer = Writer(connections, known_spaces)
+        self.entries = EntryReads(connections, SpaceNumbers(connections, known_spaces))
+        self.spaces = SpaceReads(connections)
+        self.names = NameReads(connections)
+        self.keys = KeyReads(connections)
+        self.grants = GrantReads(connections)
+        self.members = MemberReads(connections)
+        self.rules = RuleReads(connections)
+        self.receipts = ReceiptReads(connections)
+        self.audit = AuditReads(connections)
+
+    def submit(self, job: Job[T]) -> Future[T]:
+        return self._writer.submit(job)
+
+    def close(self) -> None:
+        self._writer.close()
+        self._connections.close()
+
+
+def open_file(path: Path, *, durable: bool = True) -> SqliteStore:
+    refuse_foreign(path)
+    return SqliteStore(FileConnections(path, durable=durable))
+
+
+def open_memory() -> SqliteStore:
+    return SqliteStore(MemoryConnection())

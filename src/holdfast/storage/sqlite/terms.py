@@ -1,0 +1,67 @@
+"""The word index: blind terms in FTS5. Rows are collected while jobs run and written once, in order, before the
+commit: inside a savepoint FTS5 costs half as much again, and out of order it starts a new segment for every row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from uuid import UUID
+
+import apsw
+
+from holdfast.contracts.rows import IndexText
+from holdfast.domain.ids import NUMBER_BITS
+from holdfast.storage.sqlite.connections import OnConnection
+
+MERGE_PAGES = 200
+_NOTHING = IndexText("", "", "", "")
+
+
+class TermWrites:
+    def __init__(self, tx: OnConnection, number_of: Callable[[UUID], int]) -> None:
+        self._tx = tx
+        self._number_of = number_of
+        self._kept: dict[int, tuple[IndexText, bool]] = {}
+        self._job: dict[int, tuple[IndexText, bool]] = {}
+
+    def put(self, space: UUID, number: int, text: IndexText, *, replaces: bool) -> None:
+        entry = self._number_of(space) << NUMBER_BITS | number
+        before = self._job.get(entry) or self._kept.get(entry)
+        self._job[entry] = text, replaces or (before is not None and before[1])
+
+    def drop(self, space: UUID, numbers: Sequence[int]) -> None:
+        place = self._number_of(space) << NUMBER_BITS
+        for number in numbers:
+            self._job[place | number] = _NOTHING, True
+
+    def drop_space(self, space: UUID) -> None:
+        place = self._number_of(space)
+        rows = self._tx.rows(
+            "SELECT entry FROM entries WHERE entry > ? AND entry < ? AND length > 0 AND trashed_us IS NULL",
+            (place << NUMBER_BITS, (place + 1) << NUMBER_BITS),
+        )
+        for (entry,) in rows:
+            self._job[entry] = _NOTHING, True
+
+    def keep_job(self) -> None:
+        self._kept.update(self._job)
+        self._job.clear()
+
+    def forget_job(self) -> None:
+        self._job.clear()
+
+    def flush(self) -> None:
+        for entry, (text, replaces) in sorted(self._kept.items()):
+            if replaces:
+                self._tx.run("DELETE FROM terms WHERE rowid = ?", (entry,))
+            if text is not _NOTHING:
+                self._tx.run(
+                    "INSERT INTO terms (rowid, hint, tags, key, body) VALUES (?, ?, ?, ?, ?)", (entry, *text)
+                )
+        self._kept.clear()
+
+
+def merge_slice(db: apsw.Connection) -> bool:
+    """One step of merging the index into a single segment, which drops deleted terms; True when none is left."""
+    before = db.total_changes()
+    db.execute("INSERT INTO terms (terms, rank) VALUES ('merge', ?)", (-MERGE_PAGES,)).fetchall()
+    return db.total_changes() - before < 2

@@ -1,0 +1,214 @@
+"""One thread that writes. It commits all waiting jobs together, so that many callers share one fsync; each job stands
+in a savepoint of its own, so that one that fails takes nothing from the others."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import Any, TypeVar
+from uuid import UUID
+
+import apsw
+
+from holdfast.contracts.storage import Job
+from holdfast.domain.errors import HoldfastError, Unavailable
+from holdfast.storage.sqlite.access import GrantWrites, MemberWrites, RuleWrites
+from holdfast.storage.sqlite.audit import AuditWrites
+from holdfast.storage.sqlite.connections import Connections, OnConnection
+from holdfast.storage.sqlite.entries import EntryWrites
+from holdfast.storage.sqlite.errors import translated
+from holdfast.storage.sqlite.keys import KeyWrites, NameWrites
+from holdfast.storage.sqlite.migrate import copies_before_upgrades
+from holdfast.storage.sqlite.receipts import ReceiptWrites
+from holdfast.storage.sqlite.spaces import SpaceNumbers, SpaceWrites
+from holdfast.storage.sqlite.terms import TermWrites, merge_slice
+
+BATCH = 256
+SHARED_SLICES = 64
+"""Merging steps that let other writes in between; after so many the rest is done at one go."""
+TRUNCATE_SECONDS = 10.0
+
+T = TypeVar("T")
+log = logging.getLogger("holdfast")
+
+
+class SqliteTransaction:
+    """One batch's view of the store; `entries`, `terms` … are the contracts' writes on the writer's connection."""
+
+    def __init__(self, db: apsw.Connection, known_spaces: dict[UUID, int]) -> None:
+        tx = OnConnection(db)
+        number_of = SpaceNumbers(tx, known_spaces)
+        self.entries = EntryWrites(tx, number_of)
+        self.terms = TermWrites(tx, number_of)
+        self.spaces = SpaceWrites(tx)
+        self.names = NameWrites(tx)
+        self.keys = KeyWrites(tx)
+        self.grants = GrantWrites(tx)
+        self.members = MemberWrites(tx)
+        self.rules = RuleWrites(tx)
+        self.receipts = ReceiptWrites(tx)
+        self.audit = AuditWrites(tx)
+        self.erases = False
+
+    def erase(self) -> None:
+        self.erases = True
+
+
+@dataclass(slots=True)
+class _Task:
+    job: Job[Any]
+    future: Future[Any] = field(default_factory=Future)
+    result: Any = None
+    error: BaseException | None = None
+    erases: bool = False
+
+    def resolve(self) -> None:
+        if self.error is None:
+            self.future.set_result(self.result)
+        else:
+            self.future.set_exception(self.error)
+
+
+class Writer:
+    def __init__(self, connections: Connections, known_spaces: dict[UUID, int]) -> None:
+        self._connections = connections
+        self._known_spaces = known_spaces
+        self._queue: SimpleQueue[_Task | None] = SimpleQueue()
+        self._owed: list[_Task] = []
+        self._slices = 0
+        self._lock = Lock()
+        self._closed = False
+        self._thread = Thread(target=self._serve, name="holdfast-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Job[T]) -> Future[T]:
+        task = _Task(job)
+        with self._lock:
+            if self._closed:
+                raise Unavailable("This memory is closed; open it again.")
+            self._queue.put(task)
+        return task.future
+
+    def close(self) -> None:
+        with self._lock:
+            already, self._closed = self._closed, True
+        if not already:
+            self._queue.put(None)
+            self._thread.join()
+
+    def _serve(self) -> None:
+        """Ends at the None that `close` puts last, after everything submitted before it."""
+        stopping = False
+        while not stopping or self._owed:
+            try:
+                task = self._queue.get(block=not self._owed)
+            except Empty:
+                self._erase_some()
+                continue
+            if task is None:
+                stopping = True
+            else:
+                stopping = not self._commit(task) or stopping
+            if self._owed:
+                self._erase_some()
+
+    def _commit(self, first: _Task) -> bool:
+        """Runs and commits everything that waits. False when the end of the queue was met on the way."""
+        tasks = [first]
+        going_on = True
+        with self._connections.writing() as db:
+            try:
+                db.execute("BEGIN IMMEDIATE").fetchall()
+                tx = SqliteTransaction(db, self._known_spaces)
+                _run(db, tx, first)
+                while len(tasks) < BATCH and not self._queue.empty():
+                    task = self._queue.get()
+                    if task is None:
+                        going_on = False
+                        break
+                    tasks.append(task)
+                    _run(db, tx, task)
+                tx.terms.flush()
+                db.execute("COMMIT").fetchall()
+            except apsw.Error as error:
+                _roll_back(db)
+                for task in tasks:
+                    task.error = translated(error)
+                    task.error.__cause__ = error
+        self._owed += [task for task in tasks if task.erases and task.error is None]
+        for task in tasks:
+            if not (task.erases and task.error is None):
+                task.resolve()
+        return going_on
+
+    def _erase_some(self) -> None:
+        """Merges the word index a little; once no deleted term is left, empties the write-ahead log and answers."""
+        try:
+            with self._connections.writing() as db:
+                self._slices += 1
+                clean = merge_slice(db)
+                while not clean and self._slices > SHARED_SLICES:
+                    clean = merge_slice(db)
+                if not clean:
+                    return
+                self._remove_copies()
+                self._truncate_log(db)
+        except apsw.Error as error:
+            for task in self._owed:
+                task.error = translated(error)
+        owed, self._owed, self._slices = self._owed, [], 0
+        for task in owed:
+            task.resolve()
+
+    def _remove_copies(self) -> None:
+        """A copy made before an upgrade would keep what a purge removes."""
+        if self._connections.path is not None:
+            for copy in copies_before_upgrades(self._connections.path):
+                log.warning("removing %s: something was purged, and the copy would keep it", copy.name)
+                copy.unlink(missing_ok=True)
+
+    def _truncate_log(self, db: apsw.Connection) -> None:
+        if self._connections.path is None:
+            return
+        deadline = time.monotonic() + TRUNCATE_SECONDS
+        while True:
+            try:
+                db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                return
+            except apsw.BusyError:
+                if time.monotonic() > deadline:
+                    log.warning(
+                        "another process reads the memory file without pause; purged bytes stay in its log till then"
+                    )
+                    return
+
+
+def _run(db: apsw.Connection, tx: SqliteTransaction, task: _Task) -> None:
+    """A job's own refusal undoes that job alone; a failure of the database itself undoes the batch."""
+    db.execute("SAVEPOINT job").fetchall()
+    tx.erases = False
+    try:
+        task.result = task.job(tx)
+        task.erases = tx.erases
+        tx.terms.keep_job()
+    except apsw.Error:
+        raise
+    except BaseException as refusal:
+        task.error = refusal
+        db.execute("ROLLBACK TO job").fetchall()
+        tx.terms.forget_job()
+        tx.audit.forget_job()
+        if not isinstance(refusal, HoldfastError):
+            log.debug("a write failed", exc_info=refusal)
+    db.execute("RELEASE job").fetchall()
+
+
+def _roll_back(db: apsw.Connection) -> None:
+    if db.in_transaction:
+        with contextlib.suppress(apsw.Error):
+            db.execute("ROLLBACK").fetchall()

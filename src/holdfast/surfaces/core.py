@@ -1,0 +1,338 @@
+"""The core vocabulary: remember, read, change, remove, undo, share. One shared description of every call: doors take
+the signatures and sentences from here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from holdfast.domain.entry import Entry, Revision
+from holdfast.domain.errors import HoldfastError, InvalidField, MissingValue, Unavailable
+from holdfast.domain.grant import Grant
+from holdfast.domain.partition import MODEL_VISIBLE, Partition
+from holdfast.domain.principal import Caller
+from holdfast.domain.profile import CORE, INTERNAL
+from holdfast.domain.retention import Ttl
+from holdfast.operations import edit, read, remember, remove, share, spaces, undo
+from holdfast.operations.answers import Forgotten, Outcome, Page, Remembered
+from holdfast.operations.edit import Changes, Replaced
+from holdfast.operations.engine import Engine
+from holdfast.operations.enter import SpaceRef
+from holdfast.operations.read import Listing
+from holdfast.operations.remember import MANY, Asked, Draft
+from holdfast.operations.resolve import Target
+from holdfast.operations.share import Unshared
+from holdfast.operations.spaces import SpaceInfo
+from holdfast.operations.work import Read, Steps, Write
+from holdfast.storage.sealed import Filter
+
+Revisions = list[Revision]
+Grants = list[Grant]
+Spaces = list[SpaceInfo]
+Outcomes = list[Outcome]
+
+_ROOMS = {partition.label: partition for partition in MODEL_VISIBLE}
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Where a vocabulary is spoken: an engine (None when memory is off, with the reason) and a caller."""
+
+    engine_or_none: Engine | None
+    caller: Caller
+    reason: str = ""
+
+    @property
+    def engine(self) -> Engine:
+        if self.engine_or_none is None:
+            raise Unavailable(self.reason or None)
+        return self.engine_or_none
+
+
+class CoreCalls:
+    def __init__(self, seat: Seat) -> None:
+        self._seat = seat
+
+    def remember(
+        self,
+        text: str,
+        *,
+        key: str | None = None,
+        hint: str | None = None,
+        space: SpaceRef = None,
+        category: str | None = None,
+        tags: Iterable[str] | None = None,
+        ttl: Ttl = None,
+        always_inject: bool | None = None,
+        in_context: bool = True,
+        encrypted: bool = False,
+        conversation: str | None = None,
+        speaker: str | None = None,
+        at: datetime | None = None,
+        expected_revision: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Write[Remembered]:
+        """Keeps a memory. The same key again appends a revision; what is left out then stays as it was."""
+        draft = Draft(
+            text=text,
+            key=key,
+            hint=hint,
+            category=category,
+            tags=tags_of(tags),
+            ttl=ttl,
+            always_inject=always_inject,
+            encrypted=encrypted,
+            conversation=conversation,
+            speaker=speaker,
+            at=at,
+            expected_revision=expected_revision,
+            idempotency_key=idempotency_key,
+        )
+        seat, asked = self._seat, Asked(CORE if in_context else INTERNAL, space, draft)
+        return Write(
+            lambda: remember.remember(seat.engine, seat.caller, asked),
+            off=lambda: Remembered(None, key or "", None, 0, False, persisted=False, note=seat.reason),
+        )
+
+    def remember_many(self, entries: Iterable[Mapping[str, Any]]) -> Steps[Outcomes]:
+        """Keeps many memories, given as the keyword arguments of remember(); one outcome a row, in order."""
+        seat, rows = self._seat, list(entries)
+        not_kept = Outcome(Remembered(None, "", None, 0, False, persisted=False, note=seat.reason))
+        return Steps(lambda: _many(seat, rows), off=lambda: [not_kept] * len(rows))
+
+    def get(
+        self, key: str | None = None, *, id: str | UUID | None = None, space: SpaceRef = None
+    ) -> Read[Entry]:
+        """One memory by key or id; NotFound when there is none the caller may see."""
+        seat, target = self._seat, self._target(key, id, space)
+        return Read(lambda: read.get(seat.engine, seat.caller, target))
+
+    def list(
+        self,
+        prefix: str = "",
+        *,
+        space: SpaceRef = None,
+        partition: str | None = None,
+        category: str | None = None,
+        tag: str | None = None,
+        expiring_within: int | timedelta | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> Read[Page]:
+        """Memories, newest change first; `prefix` is taken literally; `cursor` of a page gives the next."""
+        listing = Listing(
+            partitions=_partitions(partition),
+            space=space,
+            wanted=Filter("", prefix, category, tag),
+            limit=limit,
+            cursor=cursor,
+            expiring_within=expiring_within,
+        )
+        seat = self._seat
+        return Read(
+            lambda: read.list_entries(seat.engine, seat.caller, listing), off=lambda: Page(note=seat.reason)
+        )
+
+    def history(
+        self,
+        key: str | None = None,
+        *,
+        id: str | UUID | None = None,
+        space: SpaceRef = None,
+        limit: int = 100,
+    ) -> Read[Revisions]:
+        """Every state of a memory, the present one first."""
+        seat, target = self._seat, self._target(key, id, space)
+        return Read(lambda: read.history(seat.engine, seat.caller, target, limit))
+
+    def edit(
+        self,
+        key: str | None = None,
+        *,
+        id: str | UUID | None = None,
+        space: SpaceRef = None,
+        text: str | None = None,
+        hint: str | None = None,
+        category: str | None = None,
+        tags: Iterable[str] | None = None,
+        ttl: Ttl = None,
+        always_inject: bool | None = None,
+        expected_revision: int | None = None,
+    ) -> Write[Entry]:
+        """Changes fields of a memory; what is left out stays. A ttl counts from now."""
+        changes = Changes(text, hint, category, tags_of(tags), ttl, always_inject, expected_revision)
+        seat, target = self._seat, self._target(key, id, space)
+        return Write(lambda: edit.edit(seat.engine, seat.caller, target, changes))
+
+    def replace(
+        self,
+        key: str | None = None,
+        *,
+        old: str,
+        new: str,
+        id: str | UUID | None = None,
+        space: SpaceRef = None,
+        expected_revision: int | None = None,
+    ) -> Write[Replaced]:
+        """Replaces the first occurrence of a passage and says how often it had occurred."""
+        seat, target = self._seat, self._target(key, id, space)
+        return Write(lambda: edit.replace_text(seat.engine, seat.caller, target, old, new, expected_revision))
+
+    def rename(
+        self,
+        key: str | None = None,
+        *,
+        new_key: str,
+        id: str | UUID | None = None,
+        space: SpaceRef = None,
+        to_space: SpaceRef = None,
+        expected_revision: int | None = None,
+    ) -> Write[Entry]:
+        """Gives a memory another key, or moves it to another space, in one step with its history."""
+        seat, target = self._seat, self._target(key, id, space)
+        return Write(
+            lambda: edit.rename(seat.engine, seat.caller, target, new_key, to_space, expected_revision)
+        )
+
+    def flag(
+        self,
+        key: str | None = None,
+        *,
+        always_inject: bool,
+        id: str | UUID | None = None,
+        space: SpaceRef = None,
+    ) -> Write[Entry]:
+        """Turns always-apply on or off; in a shared or system space that needs manage."""
+        return self.edit(key, id=id, space=space, always_inject=always_inject)
+
+    def undo(
+        self,
+        key: str | None = None,
+        *,
+        id: str | UUID | None = None,
+        space: SpaceRef = None,
+        to_revision: int | None = None,
+        expected_revision: int | None = None,
+    ) -> Write[Entry]:
+        """Brings back the state before the last change, or a given revision; undoing again goes further back."""
+        seat, target = self._seat, self._target(key, id, space)
+        return Write(lambda: undo.undo(seat.engine, seat.caller, target, to_revision, expected_revision))
+
+    def trash(
+        self,
+        key: str | None = None,
+        *,
+        id: str | UUID | None = None,
+        space: SpaceRef = None,
+        expected_revision: int | None = None,
+    ) -> Write[Entry]:
+        """Puts a memory into the trash, where it stays restorable for 30 days."""
+        seat, target = self._seat, self._target(key, id, space)
+        return Write(lambda: remove.trash(seat.engine, seat.caller, target, expected_revision))
+
+    def trashed(self, *, space: SpaceRef = None, limit: int = 100, cursor: str | None = None) -> Read[Page]:
+        """What lies in the trash."""
+        seat, listing = self._seat, Listing(MODEL_VISIBLE, space, limit=limit, cursor=cursor)
+        return Read(
+            lambda: read.list_trash(seat.engine, seat.caller, listing), off=lambda: Page(note=seat.reason)
+        )
+
+    def restore(
+        self, key: str | None = None, *, id: str | UUID | None = None, space: SpaceRef = None
+    ) -> Write[Entry]:
+        """Brings a memory back from the trash, the last one trashed under its key."""
+        seat, target = self._seat, self._target(key, id, space)
+        return Write(lambda: remove.restore(seat.engine, seat.caller, target))
+
+    def purge(
+        self, key: str | None = None, *, id: str | UUID | None = None, space: SpaceRef = None
+    ) -> Write[int]:
+        """Removes one memory for good: rows, revisions, index terms, every byte."""
+        seat, target = self._seat, self._target(key, id, space)
+        return Write(lambda: remove.purge(seat.engine, seat.caller, target))
+
+    def forget(self, scope: str) -> Write[Forgotten]:
+        """Forgets for good: `all`, `key:K`, `id:ID`, `pack:ID`, `pipeline:ID`, `packs` or `pipelines`."""
+        seat = self._seat
+        return Write(
+            lambda: remove.forget(seat.engine, seat.caller, scope, MODEL_VISIBLE),
+            off=lambda: Forgotten(scope, 0, persisted=False, note=seat.reason),
+        )
+
+    def share(
+        self, grantee: str, *, space: SpaceRef = None, level: str = "read", ttl: Ttl = None
+    ) -> Write[Grant]:
+        """Lets `kind:id` (a bare id is an agent) into a space at search, read, readwrite or manage."""
+        seat = self._seat
+        return Write(lambda: share.share(seat.engine, seat.caller, space, grantee, level, ttl))
+
+    def unshare(self, grantee: str, *, space: SpaceRef = None) -> Write[Unshared]:
+        """Takes a grant back, and every re-share that stood on it."""
+        seat = self._seat
+        return Write(lambda: share.unshare(seat.engine, seat.caller, space, grantee))
+
+    def grants(self, *, space: SpaceRef = None) -> Read[Grants]:
+        """Who has been let into a space."""
+        seat = self._seat
+        return Read(lambda: share.grants_on(seat.engine, seat.caller, space))
+
+    def spaces(self) -> Read[Spaces]:
+        """Every space the caller can enter, with level and source."""
+        seat = self._seat
+        return Read(lambda: spaces.list_spaces(seat.engine, seat.caller), off=lambda: [])
+
+    def create_space(self, ref: str) -> Write[SpaceInfo]:
+        """Makes a space of the caller's own that can be shared."""
+        seat = self._seat
+        return Write(lambda: spaces.create_space(seat.engine, seat.caller, ref))
+
+    def _target(self, key: str | None, id: str | UUID | None, space: SpaceRef) -> Target:
+        return Target(key, id, space, partitions=MODEL_VISIBLE)
+
+
+def tags_of(tags: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Taken once: a generator would be empty when a write is prepared a second time."""
+    if tags is None:
+        return None
+    if isinstance(tags, str) or not isinstance(tags, Iterable):
+        raise InvalidField("Tags must be a list of texts.")
+    return tuple(tags)
+
+
+def _partitions(name: str | None) -> tuple[Partition, ...]:
+    if name is None:
+        return MODEL_VISIBLE
+    if name not in _ROOMS:
+        raise InvalidField(f"A partition is one of {', '.join(_ROOMS)}.")
+    return (_ROOMS[name],)
+
+
+def _many(seat: Seat, rows: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+    """In batches, so that other writers get their turn."""
+    outcomes: list[Outcome] = []
+    for start in range(0, len(rows), MANY):
+        asked = [_asked(row) for row in rows[start : start + MANY]]
+        outcomes += seat.engine.write(Write(partial(remember.remember_many, seat.engine, seat.caller, asked)))
+    return outcomes
+
+
+def _asked(row: Mapping[str, Any]) -> Asked | HoldfastError:
+    """A row's words, or why they cannot be used."""
+    try:
+        said = dict(row)
+        space, in_context = said.pop("space", None), said.pop("in_context", True)
+        if unknown := sorted(set(said) - set(Draft.__dataclass_fields__)):
+            raise InvalidField(f"remember() has no argument `{unknown[0]}`.")
+        if "text" not in said:
+            raise MissingValue
+        return Asked(
+            CORE if in_context else INTERNAL, space, Draft(**said | {"tags": tags_of(said.get("tags"))})
+        )
+    except HoldfastError as refusal:
+        return refusal
+    except (TypeError, ValueError):
+        return InvalidField("A row is a mapping of remember()'s arguments.")

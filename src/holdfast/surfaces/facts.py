@@ -1,0 +1,137 @@
+"""The facts vocabulary: durable facts a user told an agent, bounded in time, never permanent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from holdfast.domain.entry import Entry, Revision
+from holdfast.domain.partition import Partition
+from holdfast.domain.profile import FACTS
+from holdfast.domain.retention import Ttl
+from holdfast.domain.times import to_datetime
+from holdfast.operations import read, remember, remove
+from holdfast.operations.answers import Forgotten, Page, Remembered
+from holdfast.operations.engine import Engine
+from holdfast.operations.read import Listing
+from holdfast.operations.remember import Asked, Draft
+from holdfast.operations.resolve import Target
+from holdfast.operations.work import Read, Write
+from holdfast.storage.sealed import Filter
+from holdfast.surfaces.core import Seat, tags_of
+
+RECENT_KEYS = 5
+SCAN = 1_000
+ROOMS = (Partition.FACTS, Partition.NOTES)
+"""What my-memory counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    name: str
+    count: int
+    recent_keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MyMemory:
+    """Counts and keys, never values."""
+
+    scope: str
+    fetched_us: int
+    categories: tuple[Category, ...]
+    locked: int = 0
+    note: str | None = None
+
+    @property
+    def fetched_at(self) -> datetime:
+        return to_datetime(self.fetched_us)
+
+
+class FactCalls:
+    def __init__(self, seat: Seat) -> None:
+        self._seat = seat
+
+    def store(
+        self,
+        key: str,
+        value: str,
+        *,
+        category: str | None = None,
+        tags: Iterable[str] | None = None,
+        ttl_seconds: Ttl = None,
+        idempotency_key: str | None = None,
+    ) -> Write[Remembered]:
+        """Keeps a fact for 1 hour to 365 days, 90 by default; the same key again replaces it wholly."""
+        draft = Draft(
+            value,
+            key,
+            category=category,
+            tags=tags_of(tags),
+            ttl=ttl_seconds,
+            idempotency_key=idempotency_key,
+        )
+        seat = self._seat
+        return Write(
+            lambda: remember.remember(seat.engine, seat.caller, Asked(FACTS, None, draft)),
+            off=lambda: Remembered(None, key, None, 0, False, persisted=False, note=seat.reason),
+        )
+
+    def get(self, key: str) -> Read[Entry]:
+        """One fact by its exact key."""
+        seat = self._seat
+        return Read(lambda: read.get(seat.engine, seat.caller, Target(key, partitions=(Partition.FACTS,))))
+
+    def list(self, prefix: str = "", *, limit: int = 100, cursor: str | None = None) -> Read[Page]:
+        """Facts under a prefix, newest change first."""
+        seat, listing = (
+            self._seat,
+            Listing((Partition.FACTS,), wanted=Filter("", prefix), limit=limit, cursor=cursor),
+        )
+        return Read(
+            lambda: read.list_entries(seat.engine, seat.caller, listing), off=lambda: Page(note=seat.reason)
+        )
+
+    def history(self, key: str, *, limit: int = 100) -> Read[Revisions]:
+        """The trajectory of one key."""
+        seat = self._seat
+        return Read(
+            lambda: read.history(seat.engine, seat.caller, Target(key, partitions=(Partition.FACTS,)), limit)
+        )
+
+    def forget(self, scope: str) -> Write[Forgotten]:
+        """`all`, `key:K`, `pack:ID`, `pipeline:ID`, `packs` or `pipelines`; facts go only by `all` or exact key."""
+        seat = self._seat
+        return Write(
+            lambda: remove.forget(seat.engine, seat.caller, scope, (Partition.FACTS,)),
+            off=lambda: Forgotten(scope, 0, persisted=False, note=seat.reason),
+        )
+
+    def my_memory(self) -> Read[MyMemory]:
+        """What is stored, by category: counts and the newest keys."""
+        seat = self._seat
+        scope = f"caller={seat.caller.principal.id}"
+        return Read(
+            lambda: _my_memory(seat, seat.engine, scope), off=lambda: MyMemory(scope, 0, (), note=seat.reason)
+        )
+
+
+Revisions = list[Revision]
+
+
+def _my_memory(seat: Seat, engine: Engine, scope: str) -> MyMemory:
+    keys: dict[str, list[str]] = {}
+    locked, cursor = 0, None
+    while True:
+        page = read.list_entries(engine, seat.caller, Listing(ROOMS, limit=SCAN, cursor=cursor))
+        for entry in page:
+            keys.setdefault(entry.category or "uncategorized", []).append(entry.key)
+        locked, cursor = page.locked, page.cursor
+        if cursor is None:
+            break
+    categories = tuple(
+        Category(name, len(keys[name]), tuple(keys[name][:RECENT_KEYS])) for name in sorted(keys)
+    )
+    note = None if categories else "Nothing is stored yet."
+    return MyMemory(scope, engine.clock(), categories, locked, note)

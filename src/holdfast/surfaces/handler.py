@@ -1,0 +1,153 @@
+"""Handler memory: what tool code keeps for itself in the caller's space. No model ever sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from holdfast.crypto.blind import fingerprint
+from holdfast.domain.entry import Entry
+from holdfast.domain.limits import check_limit
+from holdfast.domain.partition import Partition
+from holdfast.domain.principal import Principal
+from holdfast.domain.profile import HANDLER
+from holdfast.domain.retention import Ttl
+from holdfast.domain.space import SpaceName, own_space, session_space
+from holdfast.domain.times import to_datetime
+from holdfast.operations import read, remember, remove
+from holdfast.operations.engine import Engine
+from holdfast.operations.read import Listing
+from holdfast.operations.remember import Asked, Draft
+from holdfast.operations.resolve import Target
+from holdfast.operations.work import Read, Steps, Write
+from holdfast.storage.sealed import Filter
+from holdfast.surfaces.core import Seat, tags_of
+
+UNCATEGORIZED = "uncategorized"
+ALL = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerEntry:
+    key: str
+    value: bytes
+    category: str
+    tags: tuple[str, ...]
+    fingerprint: str
+    """Keyed: equal values have equal fingerprints within one space, and nobody without its key can test a guess."""
+    created_us: int
+    updated_us: int
+    expires_us: int | None
+
+    @property
+    def text(self) -> str:
+        return self.value.decode()
+
+    @property
+    def created_at(self) -> datetime:
+        return to_datetime(self.created_us)
+
+    @property
+    def updated_at(self) -> datetime:
+        return to_datetime(self.updated_us)
+
+    @property
+    def expires_at(self) -> datetime | None:
+        return None if self.expires_us is None else to_datetime(self.expires_us)
+
+
+HandlerEntries = list[HandlerEntry]
+ByCategory = dict[str, HandlerEntries]
+
+
+class HandlerCalls:
+    """One namespace: a subject, or a subject's session. Nothing else is reachable from it."""
+
+    def __init__(self, seat: Seat, subject: Principal, session: str | None) -> None:
+        self._seat = seat
+        self._subject = subject
+        self._session = session
+        self._space: SpaceName = own_space(subject) if session is None else session_space(subject, session)
+
+    def namespace(self) -> str:
+        """`subject` or `subject:session`, for show; the two parts never run together in the store."""
+        return self._subject.id if self._session is None else f"{self._subject.id}:{self._session}"
+
+    def store(
+        self,
+        key: str,
+        value: bytes | str,
+        *,
+        ttl: Ttl = None,
+        category: str | None = None,
+        tags: Iterable[str] | None = None,
+    ) -> Steps[HandlerEntry]:
+        """Keeps bytes under a key; without a ttl (or with 0) for ever."""
+        draft = Draft(value, key, category=category, tags=tags_of(tags), ttl=ttl)
+        seat, space = self._seat, self._space
+
+        def run() -> HandlerEntry:
+            seat.engine.write(
+                Write(lambda: remember.remember(seat.engine, seat.caller, Asked(HANDLER, space, draft)))
+            )
+            return _entry(seat.engine, read.get(seat.engine, seat.caller, self._target(key)))
+
+        return Steps(run)
+
+    def recall(self, key: str) -> Read[HandlerEntry]:
+        """The entry of a key; NotFound when it is absent or has expired."""
+        seat = self._seat
+        return Read(lambda: _entry(seat.engine, read.get(seat.engine, seat.caller, self._target(key))))
+
+    def list(self, prefix: str = "") -> Read[HandlerEntries]:
+        """Entries under a prefix, newest change first."""
+        seat = self._seat
+        return Read(lambda: self._entries(seat.engine, prefix, ALL))
+
+    def delete(self, key: str) -> Write[bool]:
+        """Removes an entry; a missing one is no error."""
+        seat = self._seat
+        return Write(lambda: remove.discard(seat.engine, seat.caller, self._target(key)))
+
+    def context(self, limit: int = 50) -> Read[ByCategory]:
+        """The newest entries with their values, by category, for a prompt."""
+        seat = self._seat
+
+        def run() -> ByCategory:
+            grouped: ByCategory = {}
+            for entry in self._entries(seat.engine, "", check_limit(limit, ALL)):
+                grouped.setdefault(entry.category or UNCATEGORIZED, []).append(entry)
+            return grouped
+
+        return Read(run)
+
+    def _entries(self, engine: Engine, prefix: str, limit: int) -> HandlerEntries:
+        found: HandlerEntries = []
+        cursor = None
+        while len(found) < limit:
+            size = min(limit - len(found), engine.limits.list_rows)
+            listing = Listing((Partition.HANDLER,), self._space, Filter("", prefix), size, cursor)
+            page = read.list_entries(engine, self._seat.caller, listing)
+            found += [_entry(engine, entry) for entry in page]
+            cursor = page.cursor
+            if cursor is None:
+                break
+        return found
+
+    def _target(self, key: str) -> Target:
+        return Target(key, space=self._space, partitions=(Partition.HANDLER,))
+
+
+def _entry(engine: Engine, entry: Entry) -> HandlerEntry:
+    key = engine.sealed.keyring.of(entry.space).current
+    return HandlerEntry(
+        entry.key,
+        entry.value,
+        entry.category,
+        entry.tags,
+        fingerprint(key, entry.value).hex()[:16],
+        entry.created_us,
+        entry.updated_us,
+        entry.expires_us,
+    )

@@ -1,0 +1,93 @@
+"""The only place that chooses: which store, which keys, which clock."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from holdfast.contracts.clock import Clock
+from holdfast.contracts.directory import Directory
+from holdfast.contracts.storage import Store
+from holdfast.crypto.keyfile import OFF, Masters, masters
+from holdfast.domain.errors import HoldfastError, InvalidField, Unavailable
+from holdfast.domain.scrub import scrub
+from holdfast.operations.engine import Engine
+from holdfast.settings import Settings
+from holdfast.storage.sealed import open_sealed
+
+DATABASE = "holdfast.db"
+MEMORY = "sqlite://"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An engine, or the reason why there is none."""
+
+    engine: Engine | None
+    masters: Masters | None = None
+    path: Path | None = None
+    reason: str | None = None
+
+
+def system_clock() -> int:
+    return time.time_ns() // 1_000
+
+
+def open_engine(settings: Settings, clock: Clock, directory: Directory | None, *, required: bool) -> Opened:
+    if settings.memory_key == OFF:
+        return Opened(None, reason="Memory is off (HOLDFAST_MEMORY_KEY=off); nothing is kept.")
+    try:
+        return _open(settings, clock, directory)
+    except HoldfastError as error:
+        if required:
+            raise
+        return Opened(None, reason=error.message)
+
+
+def _open(settings: Settings, clock: Clock, directory: Directory | None) -> Opened:
+    path = database_path(settings)
+    if path is not None:
+        _make_folder(path.parent)
+    keys = masters(settings.memory_key, settings.memory_old_keys, None if path is None else key_path(path))
+    store = _open_store(settings, path)
+    try:
+        sealed = open_sealed(store, keys.all, clock(), ephemeral=keys.ephemeral)
+    except BaseException:
+        store.close()
+        raise
+    return Opened(Engine(sealed, clock, scrub, settings.limits, directory), keys, path)
+
+
+def database_path(settings: Settings) -> Path | None:
+    """The file of the embedded store; None for a store in memory."""
+    url = settings.database_url
+    if url is None:
+        return settings.data_dir / DATABASE
+    if url in (MEMORY, MEMORY + "/:memory:"):
+        return None
+    if url.startswith("sqlite:///"):
+        return Path(unquote(url.removeprefix("sqlite:///"))).expanduser()
+    raise InvalidField(
+        "HOLDFAST_DATABASE_URL is `sqlite:///path` (four slashes for an absolute path) or `sqlite://`."
+    )
+
+
+def key_path(database: Path) -> Path:
+    return database.with_suffix(".key")
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise Unavailable(f"The data directory {folder} cannot be made: {error.strerror}.") from error
+
+
+def _open_store(settings: Settings, path: Path | None) -> Store:
+    from holdfast.storage.sqlite import store
+
+    if path is None:
+        return store.open_memory()
+    return store.open_file(path, durable=settings.durable)
