@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import code
 import sys
 
@@ -25,6 +26,11 @@ WELCOME = """holdfast {version}: the Python door (the server is not built yet)
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="holdfast", description="Opens the store and, at a terminal, a Python prompt."
+    )
+    parser.add_argument("--version", action="version", version=f"holdfast {__version__}")
+    parser.parse_args()
     try:
         memory = open_memory()
     except HoldfastError as error:

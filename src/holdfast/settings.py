@@ -87,6 +87,8 @@ def load(environment: Mapping[str, str] | None = None, /, **given: Any) -> Setti
     environment = os.environ if environment is None else environment
     said = {name: environment[PREFIX + name] for name, *_ in TABLE if environment.get(PREFIX + name)}
     said |= {name.upper(): value for name, value in given.items() if value is not None}
+    if "data_dir" in given and "database_url" not in given:
+        said.pop("DATABASE_URL", None)
     data_dir = Path(said["DATA_DIR"]).expanduser() if "DATA_DIR" in said else _user_data_dir(environment)
     values = {setting.name: setting.default for setting in TABLE} | _from_file(data_dir / FILE) | said
     if values["DURABILITY"] not in ("full", "relaxed"):

@@ -9,13 +9,14 @@ from urllib.parse import unquote
 
 from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
+from holdfast.contracts.rows import KeyRow
 from holdfast.contracts.storage import Store
 from holdfast.crypto.keyfile import OFF, Masters, masters
-from holdfast.domain.errors import HoldfastError, InvalidField, Unavailable
+from holdfast.domain.errors import HoldfastError, InvalidField, Locked, Unavailable
 from holdfast.domain.scrub import scrub
 from holdfast.operations.engine import Engine
 from holdfast.settings import Settings
-from holdfast.storage.sealed import open_sealed
+from holdfast.storage.sealed import check_canary, open_sealed
 
 DATABASE = "holdfast.db"
 MEMORY = "sqlite://"
@@ -50,10 +51,12 @@ def _open(settings: Settings, clock: Clock, directory: Directory | None) -> Open
     path = database_path(settings)
     if path is not None:
         _make_folder(path.parent)
-    keys = masters(settings.memory_key, settings.memory_old_keys, None if path is None else key_path(path))
-    store = _open_store(settings, path)
+    keys = _masters(settings, path)
+    store = _open_store(settings, path, keys)
     try:
-        sealed = open_sealed(store, keys.all, clock(), ephemeral=keys.ephemeral)
+        sealed = open_sealed(
+            store, keys.all, clock(), ephemeral=keys.ephemeral, reload=lambda: _masters(settings, path).all
+        )
     except BaseException:
         store.close()
         raise
@@ -85,9 +88,23 @@ def _make_folder(folder: Path) -> None:
         raise Unavailable(f"The data directory {folder} cannot be made: {error.strerror}.") from error
 
 
-def _open_store(settings: Settings, path: Path | None) -> Store:
+def _masters(settings: Settings, path: Path | None) -> Masters:
+    key_file = None if path is None else key_path(path)
+    unset = settings.memory_key is None and key_file is not None and not key_file.exists()
+    if unset and path is not None and path.exists() and path.stat().st_size:
+        raise Locked(
+            f"The key file {key_path(path).name} of this store is missing; put it back, or set HOLDFAST_MEMORY_KEY."
+        )
+    return masters(settings.memory_key, settings.memory_old_keys, key_file)
+
+
+def _open_store(settings: Settings, path: Path | None, keys: Masters) -> Store:
     from holdfast.storage.sqlite import store
 
     if path is None:
         return store.open_memory()
-    return store.open_file(path, durable=settings.durable)
+
+    def check(rows: list[KeyRow]) -> None:
+        check_canary(rows, keys.all, ephemeral=keys.ephemeral)
+
+    return store.open_file(path, durable=settings.durable, check=check)

@@ -5,7 +5,6 @@ backend cannot reverse; `sealed` is nonce and ciphertext; `mac` covers the row's
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
@@ -13,7 +12,7 @@ ALWAYS_INJECT = 1
 ENCRYPTED = 2
 QUARANTINED = 4
 GUEST = 8
-"""The entry lies in a space that is not its owner's: what `kept_elsewhere` counts."""
+"""The entry lies outside its owner's own space and sessions: what `kept_elsewhere` counts."""
 
 LABEL_BYTES = 8
 
@@ -116,6 +115,7 @@ class MemberRow(NamedTuple):
 
     member: bytes
     level: int
+    mac: bytes
 
 
 class RuleRow(NamedTuple):
@@ -161,8 +161,7 @@ class IndexText(NamedTuple):
     body: str
 
 
-@dataclass(frozen=True, slots=True)
-class Visible:
+class Visible(NamedTuple):
     """What one caller may see of one space at one moment. Backends apply it before any limit."""
 
     space: UUID

@@ -74,18 +74,17 @@ def decide(
 ) -> Decision:
     """The level the caller holds in the space, by the first live match; raises when it does not carry the operation.
     No rule keeps anyone from forgetting their own data."""
-    forgets_own = op is Op.FORGET and is_own(caller.principal, space)
-    if not forgets_own and not (rules.manage if op.writes else rules.read):
+    own = space.name.owner == caller.principal
+    allowed = rules.manage if op.writes else rules.read
+    if not allowed and not (own and op is Op.FORGET):
         raise AccessDenied("Your role may not use memory in this way; an administrator can allow it.")
-    decision = _cascade(caller, space, op, now, standing)
+    decision = _OWN if own else _by_standing(caller, space, op, now, standing)
     if decision is None or decision.level.value < op.level.value:
         raise AccessDenied
     return decision
 
 
-def _cascade(caller: Caller, space: Space, op: Op, now: int, standing: Standing) -> Decision | None:
-    if is_own(caller.principal, space):
-        return _OWN
+def _by_standing(caller: Caller, space: Space, op: Op, now: int, standing: Standing) -> Decision | None:
     granted = [grant.level for grant in standing.grants if grant.live(now)]
     if granted:
         return Decision(max(granted), Reason.GRANT)
@@ -120,10 +119,9 @@ def may_delete(space: Space, level: Level, *, creator: bool) -> bool:
     return creator and level is Level.READWRITE and space.kind is not SpaceKind.SYSTEM
 
 
-def may_flag(space: Space, level: Level) -> bool:
-    """Always-apply steers every reader of a shared or system space, so it needs manage there."""
-    shared = space.kind in (SpaceKind.SHARED, SpaceKind.SYSTEM, SpaceKind.CHAT)
-    return level is Level.MANAGE or not shared
+def may_flag(level: Level) -> bool:
+    """Always-apply steers every later turn of everyone who reads the space, so it needs manage."""
+    return level is Level.MANAGE
 
 
 def sees(caller: Caller, space: Space, entry: Entry, now: int) -> bool:

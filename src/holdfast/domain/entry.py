@@ -1,13 +1,17 @@
-"""One memory. `Content` is what it says and is sealed at rest; `Entry` adds identity, state and times."""
+"""One memory. `Content` is what it says and is sealed at rest; `Entry` adds identity, state and times.
+
+Named tuples, because they are built for every row read: a frozen dataclass of this size takes four times as long."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.domain.errors import NotText
+from holdfast.domain.ids import entry_id
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
 from holdfast.domain.times import to_datetime
@@ -37,8 +41,7 @@ class Source(StrEnum):
     SYSTEM = "system"
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(NamedTuple):
     """Who wrote a revision and through which door. Set by the engine, never by the caller."""
 
     by: str
@@ -48,8 +51,7 @@ class Provenance:
     run: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     key: str
     body: bytes
     provenance: Provenance
@@ -76,10 +78,9 @@ class Content:
         return self.body.decode()
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    id: UUID
+class Entry(NamedTuple):
     space: UUID
+    number: int
     owner: Principal
     partition: Partition
     revision: int
@@ -91,6 +92,10 @@ class Entry:
     always_inject: bool = False
     encrypted: bool = False
     quarantined: bool = False
+
+    @property
+    def id(self) -> UUID:
+        return entry_id(self.space, self.number)
 
     @property
     def key(self) -> str:
@@ -165,6 +170,7 @@ class Revision:
     updated_us: int
     expires_us: int | None
     always_inject: bool
+    encrypted: bool
     content: Content | None
 
     @property

@@ -247,7 +247,7 @@ class RateLimited(HoldfastError):
 
 
 class Backend(HoldfastError):
-    """The store failed in a way the engine did not expect; see the log, then run `holdfast doctor`."""
+    """The store failed in a way the engine did not expect; the log says more."""
 
     code = "backend"
     status = 500

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from holdfast.domain.errors import InvalidField, InvalidKey, MissingValue, TooLarge
 
 KIB = 1024
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ def check_key(key: object, limits: Limits) -> str:
     if not key:
         raise InvalidKey("A key must not be blank; leave it out to have one made.")
     _check_size("A key", _encoded(key, InvalidKey("A key must be valid text.")), limits.key_bytes)
-    if any(ord(character) < 32 or ord(character) == 127 for character in key):
+    if _CONTROL.search(key):
         raise InvalidKey("A key must not hold control characters.")
     return key
 
@@ -99,7 +101,7 @@ def _one_line(what: str, line: object, cap: int) -> str:
     _encoded(line, InvalidField(f"The {what} holds characters that are not valid text (lone surrogates)."))
     if len(line) > cap:
         raise TooLarge(f"The {what} may have {cap} characters; it has {len(line)}.")
-    if len(line.splitlines()) > 1 or line.endswith(("\n", "\r")) or "\0" in line:
+    if len(line.splitlines()) > 1 or _CONTROL.search(line):
         raise InvalidField(f"The {what} must be one line without control characters.")
     return line
 

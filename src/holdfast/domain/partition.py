@@ -16,6 +16,9 @@ class Partition(IntEnum):
     RUNS = 8
     CACHE = 9
 
+    __hash__ = int.__hash__
+    """Enum's own is written in Python, and partitions are hashed in every read."""
+
     @property
     def label(self) -> str:
         return self.name.lower()

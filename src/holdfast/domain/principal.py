@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from holdfast.domain.errors import InvalidField
 
@@ -17,12 +18,16 @@ class PrincipalKind(StrEnum):
     AGENT = "agent"
     SERVICE = "service"
 
+    __hash__ = str.__hash__
+    """Enum's own is written in Python, and principals are looked up in every operation."""
+
 
 _KINDS = frozenset(kind.value for kind in PrincipalKind)
 
 
-@dataclass(frozen=True, slots=True)
-class Principal:
+class Principal(NamedTuple):
+    """A named tuple, because it is looked up by value in every operation."""
+
     kind: PrincipalKind
     id: str
 

@@ -34,7 +34,8 @@ class Keys:
             raise Conflict("A throw-away key is not rotated; set HOLDFAST_MEMORY_KEY to keep memories.")
         if masters.file is None:
             return rotate_master(engine)
-        if not next_key_file(masters.file).exists() and key_status(engine).wrapped_by_others:
+        status = key_status(engine)
+        if not next_key_file(masters.file).exists() and status.wrapped_by_others > status.locked:
             return rotate_master(engine)
         engine.sealed.keyring.use_master(stage_next_key(masters.file))
         rotated = rotate_master(engine)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+from urllib.parse import quote
 
 from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
@@ -79,6 +80,7 @@ class Own(Door):
     undo = blocking(CoreCalls.undo)
     trash = blocking(CoreCalls.trash)
     trashed = blocking(CoreCalls.trashed)
+    locked = blocking(CoreCalls.locked)
     restore = blocking(CoreCalls.restore)
     purge = blocking(CoreCalls.purge)
     forget = blocking(CoreCalls.forget)
@@ -110,6 +112,7 @@ class AsyncOwn(Door):
     undo = awaiting(CoreCalls.undo)
     trash = awaiting(CoreCalls.trash)
     trashed = awaiting(CoreCalls.trashed)
+    locked = awaiting(CoreCalls.locked)
     restore = awaiting(CoreCalls.restore)
     purge = awaiting(CoreCalls.purge)
     forget = awaiting(CoreCalls.forget)
@@ -409,5 +412,8 @@ def _place(where: str | os.PathLike[str] | None) -> dict[str, str]:
         return {"database_url": "sqlite://"}
     path = Path(text).expanduser()
     if path.is_file() or (not path.is_dir() and path.suffix):
-        return {"database_url": f"sqlite:///{path.absolute()}", "data_dir": str(path.absolute().parent)}
-    return {"database_url": f"sqlite:///{path.absolute() / 'holdfast.db'}", "data_dir": str(path)}
+        return {
+            "database_url": f"sqlite:///{quote(str(path.absolute()))}",
+            "data_dir": str(path.absolute().parent),
+        }
+    return {"data_dir": str(path.absolute())}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from holdfast.contracts.rows import MemberRow, RuleRow
+from holdfast.contracts.rows import RuleRow
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import catalogue_level
 from holdfast.domain.errors import AccessDenied, InvalidField, InvalidLevel
@@ -58,7 +58,7 @@ def set_rules(engine: Engine, caller: Caller, role: str, rules: Mapping[str, boo
 def _set_list(engine: Engine, caller: Caller, name: SpaceName, members: Mapping[str, Level]) -> Job[int]:
     now = engine.clock()
     place = engine.sealed.place(find_or_plan(engine, name, now), now)
-    rows = [MemberRow(engine.sealed.blind_member(member), level) for member, level in members.items()]
+    rows = [engine.sealed.member_row(place.space.id, member, level) for member, level in members.items()]
 
     def write(tx: Transaction) -> int:
         sealed = SealedTransaction(engine.sealed, tx, now)

@@ -30,6 +30,7 @@ class Changes:
     category: str | None = None
     tags: tuple[str, ...] | None = None
     ttl: Ttl = None
+    no_expiry: bool = False
     always_inject: bool | None = None
     expected_revision: int | None = None
 
@@ -93,7 +94,7 @@ def rename(
     """One transaction: the entry has its new name, or everything is as before. Moving it needs write on both sides."""
     now = engine.clock()
     sought = seek(engine, caller, target, Op.WRITE, now)
-    key = check_key(new_key, engine.limits)
+    key = engine.scrub(check_key(new_key, engine.limits)).text
     place = engine.sealed.place(sought.entered.space, now)
     there = sought.entered if to_space is None else enter(engine, caller, to_space, Op.WRITE, now)
     target_place = (
@@ -107,8 +108,8 @@ def rename(
         entry = opened(head)
         profile = PROFILES[entry.partition]
         refuse_reserved(key, entry.category, profile.reserved_heads)
-        content = replace(
-            entry.content, key=key, change=Change.RENAMED, restores=None, provenance=provenance_of(caller)
+        content = entry.content._replace(
+            key=key, change=Change.RENAMED, restores=None, provenance=provenance_of(caller)
         )
         if target_place is not place:
             require_delete(engine, sought.entered, head)
@@ -132,8 +133,8 @@ def rename(
 
 
 def _refuse_flag(entered: Entered, changes: Changes) -> None:
-    if changes.always_inject is not None and not may_flag(entered.space, entered.level):
-        raise AccessDenied("Always-apply in a shared space needs manage.")
+    if changes.always_inject is not None and not may_flag(entered.level):
+        raise AccessDenied("Always-apply needs manage in this space.")
 
 
 def _changed(engine: Engine, entry: Entry, changes: Changes) -> Content:
@@ -141,15 +142,15 @@ def _changed(engine: Engine, entry: Entry, changes: Changes) -> Content:
     if changes.text is not None:
         if entry.encrypted:
             raise NotText("The entry is encrypted by its client; write it anew.")
-        content = replace(content, body=check_text(changes.text, limits.body_bytes), media_type=TEXT)
+        content = content._replace(body=check_text(changes.text, limits.body_bytes), media_type=TEXT)
     if changes.hint is not None:
-        content = replace(content, hint=check_hint(changes.hint, limits).strip())
+        content = content._replace(hint=check_hint(changes.hint, limits).strip())
     if changes.category is not None:
         category = check_label("category", changes.category, limits)
         refuse_reserved("", category, PROFILES[entry.partition].reserved_heads)
-        content = replace(content, category=category)
+        content = content._replace(category=category)
     if changes.tags is not None:
-        content = replace(content, tags=check_tags(changes.tags, limits))
+        content = content._replace(tags=check_tags(changes.tags, limits))
     return content
 
 
@@ -164,11 +165,13 @@ def _revise(
     operation: str,
 ) -> Entry:
     entry, profile = opened(head), PROFILES[opened(head).partition]
-    content = replace(content, change=Change.EDITED, restores=None, provenance=provenance_of(entered.caller))
+    content = content._replace(change=Change.EDITED, restores=None, provenance=provenance_of(entered.caller))
     if profile.scrubbed and not entry.encrypted:
         content, _ = scrubbed(engine, content)
     state = State.of(entry)
-    if changes.ttl is not None:
+    if changes.no_expiry:
+        state = replace(state, expires_us=profile.retention.expires_us(None, tx.now))
+    elif changes.ttl is not None:
         state = replace(state, expires_us=profile.retention.expires_us(changes.ttl, tx.now))
     if changes.always_inject is not None:
         state = replace(state, always_inject=changes.always_inject)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.domain.access import NO_STANDING, Decision, Op, Standing, catalogue_level, decide, is_own
@@ -14,8 +14,8 @@ from holdfast.domain.principal import Caller, PrincipalKind, principal
 from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
 from holdfast.operations.engine import Engine
 
-SpaceRef = Space | SpaceName | UUID | str | None
-"""What a caller may say: nothing (the own space), a space, its id, or its reference, alone or as `kind:reference`."""
+SpaceRef = SpaceName | UUID | str | None
+"""Nothing (the own space), an id, a reference, or `kind:reference`. Surfaces may also name a space whole."""
 
 _KINDS = {kind.label: kind for kind in SpaceKind}
 _PRINCIPAL_KINDS = {
@@ -26,8 +26,7 @@ _PRINCIPAL_KINDS = {
 _OWNERLESS = (SpaceKind.CHAT, SpaceKind.SYSTEM)
 
 
-@dataclass(frozen=True, slots=True)
-class Entered:
+class Entered(NamedTuple):
     caller: Caller
     space: Space
     level: Level
@@ -36,6 +35,8 @@ class Entered:
 
 def enter(engine: Engine, caller: Caller, ref: SpaceRef, op: Op, now: int) -> Entered:
     """The one space meant that the caller may enter for this. Whether others exist shows in nothing."""
+    if ref is None:
+        return enter_space(engine, caller, _own(engine, caller, now), op, now)
     entered = [
         found
         for space in _meant(engine, caller, ref, now)
@@ -48,14 +49,17 @@ def enter(engine: Engine, caller: Caller, ref: SpaceRef, op: Op, now: int) -> En
     return entered[0]
 
 
+def enter_space(engine: Engine, caller: Caller, space: Space, op: Op, now: int) -> Entered:
+    standing = NO_STANDING if is_own(caller.principal, space) else standing_of(engine, caller, space)
+    decision = decide(caller, space, op, now, standing, engine.rules.of(caller.roles))
+    return Entered(caller, space, decision.level, decision)
+
+
 def try_enter(engine: Engine, caller: Caller, space: Space, op: Op, now: int) -> Entered | None:
-    own = is_own(caller.principal, space)
-    standing = NO_STANDING if own else standing_of(engine, caller, space)
     try:
-        decision = decide(caller, space, op, now, standing, engine.rules.of(caller.roles))
+        return enter_space(engine, caller, space, op, now)
     except AccessDenied:
         return None
-    return Entered(caller, space, decision.level, decision)
 
 
 def standing_of(engine: Engine, caller: Caller, space: Space) -> Standing:
@@ -77,12 +81,12 @@ def find_or_plan(engine: Engine, name: SpaceName, now: int) -> Space:
     return engine.sealed.space_named(name) or planned(name, now)
 
 
+def _own(engine: Engine, caller: Caller, now: int) -> Space:
+    return engine.sealed.own_space(caller.principal) or planned(own_space(caller.principal), now)
+
+
 def _meant(engine: Engine, caller: Caller, ref: SpaceRef, now: int) -> Iterator[Space]:
     match ref:
-        case None:
-            yield find_or_plan(engine, own_space(caller.principal), now)
-        case Space():
-            yield ref
         case SpaceName():
             yield find_or_plan(engine, ref, now)
         case UUID():
@@ -144,7 +148,7 @@ def shared_spaces(engine: Engine, caller: Caller) -> list[Space]:
 def _takes_part(engine: Engine, caller: Caller, space: Space) -> bool:
     """A stored list decides alone; without one the host's directory, then what the token or the host vouched for."""
     if space.listed:
-        return bool(engine.sealed.store.members.levels(space.id, memberships(engine, caller)))
+        return engine.sealed.membership(space.id, memberships(caller)) is not None
     if engine.directory is not None and space.ref in engine.directory.list_accessible_object_ids(
         caller.principal, "chat"
     ):
@@ -154,8 +158,7 @@ def _takes_part(engine: Engine, caller: Caller, space: Space) -> bool:
 
 def _system_level(engine: Engine, caller: Caller, space: Space) -> Level | None:
     if space.listed:
-        rows = engine.sealed.store.members.levels(space.id, memberships(engine, caller))
-        return max((Level(row.level) for row in rows), default=None)
+        return engine.sealed.membership(space.id, memberships(caller))
     if engine.directory is not None:
         for asked in ("manage", "read"):
             if space.ref in engine.directory.list_accessible_object_ids(caller.principal, asked):
@@ -164,6 +167,6 @@ def _system_level(engine: Engine, caller: Caller, space: Space) -> Level | None:
     return catalogue_level(claimed) if claimed in ("read", "manage") else None
 
 
-def memberships(engine: Engine, caller: Caller) -> list[bytes]:
-    names = [str(caller.principal), *(f"team:{team}" for team in sorted(caller.teams))]
-    return [engine.sealed.blind_member(name) for name in names]
+def memberships(caller: Caller) -> list[str]:
+    """The names a list may know the caller by."""
+    return [str(caller.principal), *(f"team:{team}" for team in sorted(caller.teams))]

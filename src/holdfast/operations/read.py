@@ -6,11 +6,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from uuid import UUID
 
 from holdfast.crypto.blind import fingerprint
 from holdfast.domain.access import Op, sees
 from holdfast.domain.entry import Entry, Revision
 from holdfast.domain.errors import InvalidField
+from holdfast.domain.ids import entry_id
 from holdfast.domain.limits import check_limit
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller
@@ -62,11 +64,10 @@ def list_entries(engine: Engine, caller: Caller, listing: Listing) -> Page:
         before = since + 1
     else:
         since, before = engine.sealed.open_cursor(request, listing.cursor)
-    found, more = _scan(engine, entered, view, listing.wanted, since, before, limit)
+    found, more, broken = _scan(engine, entered, view, listing.wanted, since, before, limit)
     cursor = engine.sealed.seal_cursor(request, (since, found[-1].place)) if more and found else None
-    return Page(
-        [opened(Head(row, entry)) for _, row, entry in found], cursor, engine.sealed.count_locked(view)
-    )
+    entries = [opened(Head(row, entry)) for _, row, entry in found]
+    return Page(entries, cursor, broken + engine.sealed.count_locked(view))
 
 
 def list_trash(engine: Engine, caller: Caller, listing: Listing) -> Page:
@@ -89,26 +90,56 @@ def list_trash(engine: Engine, caller: Caller, listing: Listing) -> Page:
     return Page(entries, cursor, sum(head.entry is None for head in heads))
 
 
-def history(engine: Engine, caller: Caller, target: Target, limit: int = 100) -> list[Revision]:
-    """Every state of the entry, the present one first."""
+def list_locked(engine: Engine, caller: Caller, space: SpaceRef) -> list[UUID]:
+    """Entries that cannot be opened, in every room: their key is not configured, or the file was changed."""
+    now = engine.clock()
+    entered = enter(engine, caller, space, Op.READ, now)
+    if not entered.space.stored:
+        return []
+    view, place = view_of(entered, tuple(Partition), now), engine.sealed.store.spaces.counts(entered.space.id)
+    since = place.seq if place else 0
+    found: list[UUID] = []
+    before = since + 1
+    while page := engine.sealed.page(view, ALL, since, before, SCAN):
+        found += [entry_id(entered.space.id, placed.row.number) for placed in page if placed.entry is None]
+        before = page[-1].place
+    return found
+
+
+def history(
+    engine: Engine, caller: Caller, target: Target, limit: int = 100, before: int | None = None
+) -> list[Revision]:
+    """Every state of the entry, the present one first; or those before a revision."""
     sought = seek(engine, caller, target, Op.READ, engine.clock())
     limit = check_limit(limit, engine.limits.list_rows)
     head = look_up(engine, sought)
     entry = opened(head)
-    now = Revision(entry.revision, entry.updated_us, entry.expires_us, entry.always_inject, entry.content)
+    if before is not None:
+        return engine.sealed.history(sought.view, head.row.number, before, limit)
+    now = Revision(
+        entry.revision,
+        entry.updated_us,
+        entry.expires_us,
+        entry.always_inject,
+        entry.encrypted,
+        entry.content,
+    )
     return [now, *engine.sealed.history(sought.view, head.row.number, entry.revision, limit - 1)]
 
 
 def _scan(
     engine: Engine, entered: Entered, view: View, wanted: Filter, since: int, before: int, limit: int
-) -> tuple[Sequence[Placed], bool]:
-    """Matching, readable entries, one more than asked for to know whether there are any left."""
+) -> tuple[Sequence[Placed], bool, int]:
+    """Matching entries, whether there are more, and how many on the way were changed outside the engine."""
     found: list[Placed] = []
+    readable = engine.sealed.keyring.of(view.space.id).readable
+    broken = 0
     step = limit + 1 if wanted == ALL else max(limit + 1, SCAN)
     while True:
         page = engine.sealed.page(view, wanted, since, before, step)
         for placed in page:
             entry = placed.entry
+            broken += entry is None and placed.row.key_id in readable
             if (
                 entry is not None
                 and wanted.matches(entry)
@@ -116,9 +147,9 @@ def _scan(
             ):
                 found.append(placed)
         if len(found) > limit:
-            return found[:limit], True
+            return found[:limit], True, broken
         if len(page) < step:
-            return found, False
+            return found, False, broken
         before = page[-1].place
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.blind import fingerprint
@@ -170,8 +171,8 @@ def _check(engine: Engine, entered: Entered, profile: Profile, draft: Draft, now
     key = _key(engine, profile, draft)
     category = check_label("category", draft.category or "", limits) or profile.default_category
     refuse_reserved(key, category, profile.reserved_heads)
-    if draft.always_inject and not may_flag(entered.space, entered.level):
-        raise AccessDenied("Always-apply in a shared space needs manage.")
+    if draft.always_inject and not may_flag(entered.level):
+        raise AccessDenied("Always-apply needs manage in this space.")
     content = Content(
         key=key,
         body=_body(engine, profile, draft),
@@ -208,20 +209,18 @@ def _check(engine: Engine, entered: Entered, profile: Profile, draft: Draft, now
 
 
 def scrubbed(engine: Engine, content: Content) -> tuple[Content, int]:
-    """Secrets leave every part that a model may come to see: body, hint, key and tags alike."""
-    text, hint, key = engine.scrub(content.text), engine.scrub(content.hint), engine.scrub(content.key)
-    tags = [engine.scrub(tag) for tag in content.tags]
-    found = text.count + hint.count + key.count + sum(tag.count for tag in tags)
+    """Secrets leave every part that a model may come to see."""
+    scrub, found = engine.scrub, 0
+    clean: dict[str, Any] = {}
+    for name in ("hint", "key", "category", "conversation", "speaker"):
+        if (value := getattr(content, name)) and (result := scrub(value)).count:
+            clean[name], found = result.text, found + result.count
+    text, tags = scrub(content.text), [scrub(tag) for tag in content.tags]
+    found += text.count + sum(tag.count for tag in tags)
     if not found:
         return content, 0
-    clean = replace(
-        content,
-        body=text.text.encode(),
-        hint=hint.text,
-        key=key.text,
-        tags=tuple(dict.fromkeys(tag.text for tag in tags)),
-    )
-    return clean, found
+    kept = tuple(dict.fromkeys(tag.text for tag in tags))
+    return content._replace(body=text.text.encode(), tags=kept, **clean), found
 
 
 def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
@@ -268,7 +267,7 @@ def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) ->
     return tx.revise(
         ready.place,
         head,
-        replace(content, change=Change.REPLACED),
+        content._replace(change=Change.REPLACED),
         State(checked.ttl_us, bool(always), checked.encrypted),
         indexed=checked.indexed,
         history=ready.profile.keeps_history,
@@ -278,8 +277,7 @@ def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) ->
 
 
 def _keep_omitted(content: Content, old: Content, said: frozenset[str]) -> Content:
-    return replace(
-        content,
+    return content._replace(
         hint=content.hint if "hint" in said else old.hint,
         category=content.category if "category" in said else old.category,
         tags=content.tags if "tags" in said else old.tags,

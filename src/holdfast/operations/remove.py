@@ -9,6 +9,7 @@ from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import Op
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import Locked, NotFound
+from holdfast.domain.ids import entry_id
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller, Principal
 from holdfast.domain.scope import Everything, OneEntry, OneKey, Runs, parse_scope
@@ -201,7 +202,9 @@ def _in_trash(tx: SealedTransaction, place: Place, sought: Sought) -> Head:
 def _purge(engine: Engine, tx: SealedTransaction, entered: Entered, heads: list[Head], operation: str) -> int:
     for head in heads:
         require_delete(engine, entered, head)
+    space = entered.space.id
     for head in heads:
-        if head.entry is not None:
-            tx.audit(operation, entered.caller.principal, head.entry.space, head.entry.id, head.row.revision)
+        tx.audit(
+            operation, entered.caller.principal, space, entry_id(space, head.row.number), head.row.revision
+        )
     return tx.purge(entered.space.id, [head.row for head in heads])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.domain.access import Op, may_delete, sees
@@ -18,8 +18,7 @@ from holdfast.storage.sealed import Head, Place, View
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """An entry as a caller names it: by key in a space, or by id."""
 
     key: str | None = None
@@ -29,8 +28,7 @@ class Target:
     partitions: tuple[Partition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Sought:
+class Sought(NamedTuple):
     """A target in a space that was entered."""
 
     entered: Entered
@@ -116,7 +114,7 @@ def _readable(sought: Sought, heads: Iterable[Head]) -> Head:
     ]
     if not seen:
         raise NotFound
-    return min(seen, key=lambda head: _rank(sought, head))
+    return seen[0] if len(seen) == 1 else min(seen, key=lambda head: _rank(sought, head))
 
 
 def _rank(sought: Sought, head: Head) -> tuple[bool, bool, bool, int]:

@@ -14,6 +14,7 @@ from holdfast.domain.errors import Conflict
 from holdfast.operations.engine import Engine
 from holdfast.storage.keyring import FRESH_SECONDS
 from holdfast.storage.reseal import reseal_entries, reseal_revisions
+from holdfast.storage.sealed_transaction import SealedTransaction
 
 BATCH = 200
 GRACE_SECONDS = 1.5 * FRESH_SECONDS
@@ -54,6 +55,7 @@ def rotate_master(engine: Engine) -> Rotated:
         for _, new in wrapped:
             if new is not None:
                 tx.keys.rewrap(new)
+        tx.erase()
         return Rotated(sum(new is not None for _, new in wrapped), sum(new is None for _, new in wrapped))
 
     return engine.run_job(write)
@@ -73,7 +75,11 @@ def rotate_data(engine: Engine, space: UUID, progress: Callable[[int], None] | N
 
 
 def _destroy(space: UUID, key: DataKey) -> Job[int]:
-    return lambda tx: tx.keys.delete(space, key.key_id)
+    def write(tx: Transaction) -> int:
+        tx.erase()
+        return tx.keys.delete(space, key.key_id)
+
+    return write
 
 
 def _publish(engine: Engine, space: UUID) -> tuple[list[DataKey], DataKey]:
@@ -86,7 +92,8 @@ def _publish(engine: Engine, space: UUID) -> tuple[list[DataKey], DataKey]:
     unfinished = max(keys.known) > keys.writes
     if not unfinished:
         _, row = keyring.mint(space, max(keys.known) + 1, engine.clock())
-        engine.run_job(lambda tx: tx.keys.insert(row))
+        now = engine.clock()
+        engine.run_job(lambda tx: SealedTransaction(engine.sealed, tx, now).insert_key(row))
         time.sleep(GRACE_SECONDS)
     fresh = keyring.look_again(space)
     newest = max(fresh.known)

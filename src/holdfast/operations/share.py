@@ -31,22 +31,25 @@ def share(engine: Engine, caller: Caller, space: SpaceRef, grantee: str, level: 
     now = engine.clock()
     entered = enter(engine, caller, space, Op.SHARE, now)
     to, asked = parse_grantee(grantee), parse_level(level)
-    if is_own(to, entered.space):
-        raise InvalidField("The owner of a space needs no grant to it.")
+    if is_own(to, entered.space) or to == caller.principal:
+        raise InvalidField("Neither the owner of a space nor who shares it needs a grant to it.")
+    if entered.decision.reason is Reason.SESSION_USER:
+        raise AccessDenied("Only its user may share this space; you are here for this session.")
     if asked > entered.level:
         raise AccessDenied(f"You hold {entered.level.label} here and cannot give {asked.label}.")
+    wished = GRANTS.expires_us(ttl, now)
     place = engine.sealed.place(entered.space, now)
 
     def write(tx: Transaction) -> Grant:
         sealed = SealedTransaction(engine.sealed, tx, now)
         sealed.settle(place)
-        expires = _no_longer_than_own(engine, tx, entered, GRANTS.expires_us(ttl, now))
+        expires = _no_longer_than_own(engine, tx, entered, wished)
         grant = Grant(entered.space.id, to, asked, caller.principal, now, expires)
         sealed.grant(grant)
+        _cascade(engine, tx, entered, [engine.sealed.blind(to)])
         sealed.audit("share", caller.principal, entered.space.id)
         return grant
 
-    GRANTS.seconds(ttl)
     return write
 
 

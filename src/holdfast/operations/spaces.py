@@ -13,7 +13,7 @@ from holdfast.domain.limits import check_key
 from holdfast.domain.principal import Caller
 from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
 from holdfast.operations.engine import Engine
-from holdfast.operations.enter import enter, find_or_plan, memberships, planned, try_enter
+from holdfast.operations.enter import enter_space, find_or_plan, memberships, planned, try_enter
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 
@@ -45,7 +45,7 @@ def create_space(engine: Engine, caller: Caller, ref: str) -> Job[SpaceInfo]:
     """A space of the caller's own, made to be shared."""
     now = engine.clock()
     name = SpaceName(SpaceKind.SHARED, check_key(ref, engine.limits), caller.principal)
-    enter(engine, caller, planned(name, now), Op.MANAGE, now)
+    enter_space(engine, caller, planned(name, now), Op.MANAGE, now)
     if engine.sealed.space_named(name):
         raise Conflict(f"You have a space `{name.ref}` already.")
     place = engine.sealed.place(planned(name, now), now)
@@ -72,7 +72,9 @@ def _candidates(engine: Engine, caller: Caller, now: int) -> Iterator[Space]:
     yield from (
         find_or_plan(engine, SpaceName(SpaceKind.SYSTEM, system), now) for system in sorted(caller.systems)
     )
-    for listed in sealed.store.members.lists_with(memberships(engine, caller)):
+    for listed in sealed.store.members.lists_with(
+        [sealed.blind_member(name) for name in memberships(caller)]
+    ):
         if space := sealed.space(listed):
             yield space
     if engine.directory is not None:

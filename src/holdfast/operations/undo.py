@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import Op, may_flag
 from holdfast.domain.entry import Change, Entry, Revision
 from holdfast.domain.errors import Conflict, InvalidField, Locked
 from holdfast.domain.principal import Caller
+from holdfast.domain.profile import PROFILES
 from holdfast.operations.engine import Engine
 from holdfast.operations.remember import check_expected, provenance_of
 from holdfast.operations.resolve import Sought, Target, look_up_in, opened, seek
@@ -35,15 +34,15 @@ def undo(
         earlier = _revision(engine, sealed, sought, head, back_to)
         if earlier.content is None:
             raise Locked
-        content = replace(
-            earlier.content, change=Change.UNDONE, restores=back_to, provenance=provenance_of(caller)
+        content = earlier.content._replace(
+            change=Change.UNDONE, restores=back_to, provenance=provenance_of(caller)
         )
         restored = sealed.revise(
             place,
             head,
             content,
             _state(sought, entry, earlier, now),
-            indexed=head.row.length > 0,
+            indexed=PROFILES[entry.partition].indexed and not earlier.encrypted,
             history=True,
             keep=engine.limits.revisions,
         )
@@ -74,9 +73,9 @@ def _revision(engine: Engine, tx: SealedTransaction, sought: Sought, head: Head,
 def _state(sought: Sought, entry: Entry, earlier: Revision, now: int) -> State:
     """An expiry that has passed is not brought back: the entry would vanish by being undone."""
     expired = earlier.expires_us is not None and earlier.expires_us <= now
-    flag = (
-        earlier.always_inject if may_flag(sought.entered.space, sought.entered.level) else entry.always_inject
-    )
-    return replace(
-        State.of(entry), expires_us=entry.expires_us if expired else earlier.expires_us, always_inject=flag
+    return State(
+        expires_us=entry.expires_us if expired else earlier.expires_us,
+        always_inject=earlier.always_inject if may_flag(sought.entered.level) else entry.always_inject,
+        encrypted=earlier.encrypted,
+        quarantined=entry.quarantined,
     )

@@ -1,4 +1,5 @@
-"""Work to be done: what a surface returns and a door carries out, waiting in its own way (blocking, awaiting)."""
+"""Work to be done: what a surface returns and a door carries out, waiting in its own way (blocking, awaiting).
+Not frozen, because one is made for every call: that costs half."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from holdfast.contracts.storage import Job
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Read(Generic[T]):
     """Short and without side effects: a door may run it where it stands."""
 
@@ -20,7 +21,7 @@ class Read(Generic[T]):
     """What is answered when memory is off; None means that the call is refused as unavailable."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Write(Generic[T]):
     """Checked and sealed by `prepare`, which gives the job for the store's writer. A job whose keys changed meanwhile
     is prepared again, so preparing must not have effects."""
@@ -29,7 +30,7 @@ class Write(Generic[T]):
     off: Callable[[], T] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Steps(Generic[T]):
     """Long work in several transactions (sweep, rotation, many rows): runs to its end in the calling thread."""
 

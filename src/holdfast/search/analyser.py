@@ -58,19 +58,11 @@ _CHUNK = re.compile(r"\S+")
 _ISO_DAY = re.compile(r"(\d{4})-(0[1-9]|1[0-2])-([0-3]\d)")
 
 # Soft hyphens, zero-width and direction marks, variation selectors, keycaps and skin tones never make another word.
-_CLEAN = str.maketrans(
-    {
-        **dict.fromkeys([0xAD, 0x61C, 0x20E3, 0xFEFF], None),
-        **dict.fromkeys(
-            [*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), *range(0x180B, 0x180F)],
-            None,
-        ),
-        **dict.fromkeys([*range(0xFE00, 0xFE10), *range(0x1F3FB, 0x1F400)], None),
-        0x2010: "-",
-        0x2018: "'",
-        0x2019: "'",
-    }
+_IGNORED = (
+    *(0xAD, 0x61C, 0x20E3, 0xFEFF, *range(0x180B, 0x180F), *range(0x200B, 0x2010), *range(0x202A, 0x202F)),
+    *(*range(0x2060, 0x2070), *range(0xFE00, 0xFE10), *range(0x1F3FB, 0x1F400)),
 )
+_CLEAN = str.maketrans({**dict.fromkeys(map(chr, _IGNORED), ""), "\u2010": "-", "\u2018": "'", "\u2019": "'"})
 _PLAIN = str.maketrans(
     {"ø": "o", "đ": "d", "ł": "l", "ħ": "h", "ı": "i", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"}
 )
@@ -161,7 +153,7 @@ def _analyse_chunk(chunk: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
             indexed += _cjk_indexed(match[0])
             asked += _cjk_asked(match[0])
         else:
-            terms = tuple(_token(match[0]))
+            terms = tuple(filter(None, _token(match[0])))  # a mark alone leaves nothing
             indexed += terms
             asked += terms
     return tuple(indexed), tuple(asked)
@@ -212,6 +204,7 @@ def _token(token: str) -> Iterator[str]:
 
 
 def _parts(token: str, level: int) -> Iterator[str]:
+    """Down the levels of signs: paths and addresses, then dashes and underscores, then dots."""
     if level == len(_LEVELS):
         yield from _word(token)
         return
@@ -270,7 +263,8 @@ def _pieces(word: str) -> Iterator[str]:
 
 def _apostrophe(word: str) -> Iterator[str]:
     """John's is John, don't is dont, o'brien is obrien and its parts."""
-    if contraction := _CONTRACTION.fullmatch(word):
+    contraction = _CONTRACTION.fullmatch(word)
+    if contraction and "'" not in contraction[1]:
         yield from _word(contraction[1])
         return
     parts = [part for part in word.split("'") if part]

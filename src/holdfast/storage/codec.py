@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from hmac import compare_digest
+from uuid import UUID
 
 from holdfast.contracts.rows import (
     ALWAYS_INJECT,
@@ -12,13 +13,13 @@ from holdfast.contracts.rows import (
     EntryRow,
     GrantRow,
     IndexText,
+    MemberRow,
     RevisionRow,
 )
 from holdfast.crypto.blind import blind_label, blind_terms, row_code
 from holdfast.crypto.keys import DataKey
 from holdfast.crypto.sealing import unseal
 from holdfast.domain.entry import Content, Entry, Revision
-from holdfast.domain.ids import entry_id
 from holdfast.domain.key import is_made
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
@@ -68,6 +69,10 @@ def grant_code(store_key: DataKey, row: GrantRow) -> bytes:
     return row_code(store_key, _GRANT.pack(*columns))
 
 
+def member_code(store_key: DataKey, space: UUID, row: MemberRow) -> bytes:
+    return row_code(store_key, b"member" + space.bytes + row.member + bytes([row.level]))
+
+
 def open_entry(key: DataKey, row: EntryRow) -> Entry | None:
     """The entry, or None when the row was changed or its body does not open."""
     if not compare_digest(entry_code(key, row), row.mac):
@@ -78,8 +83,8 @@ def open_entry(key: DataKey, row: EntryRow) -> Entry | None:
     owner, content = unpack(plain)
     flags = row.flags
     return Entry(
-        entry_id(key.space, row.number),
         key.space,
+        row.number,
         owner,
         _ROOMS[row.partition],
         row.revision,
@@ -98,7 +103,8 @@ def open_revision(key: DataKey | None, row: RevisionRow) -> Revision:
     """What does not open is shown without content: it is locked, not absent."""
     whole = None if key is None else open_revision_whole(key, row)
     content = None if whole is None else whole[1]
-    return Revision(row.revision, row.updated_us, row.expires_us, row.flags & ALWAYS_INJECT != 0, content)
+    always, encrypted = row.flags & ALWAYS_INJECT != 0, row.flags & ENCRYPTED != 0
+    return Revision(row.revision, row.updated_us, row.expires_us, always, encrypted, content)
 
 
 def open_revision_whole(key: DataKey, row: RevisionRow) -> tuple[Principal, Content] | None:
@@ -152,13 +158,13 @@ def blind_body(key: DataKey, text: str) -> list[str]:
 
 
 def index_text(key: DataKey, content: Content, body_terms: list[str] | None) -> tuple[IndexText, int]:
-    """Blind terms of each field, and how many there are."""
+    """Blind terms of each field, and how many there are. Sorted, so that the index does not keep the order of words."""
     if body_terms is None:
         body_terms = blind_body(key, content.text)
     hint = blind_terms(key, analyse(content.hint)) if content.hint else []
     tags = blind_terms(key, analyse(" ".join(content.tags))) if content.tags else []
     name = [] if is_made(content.key) else blind_terms(key, analyse(content.key))
-    text = IndexText(" ".join(hint), " ".join(tags), " ".join(name), " ".join(body_terms))
+    text = IndexText(*(" ".join(sorted(terms)) for terms in (hint, tags, name, body_terms)))
     return text, len(hint) + len(tags) + len(name) + len(body_terms)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 from uuid import UUID
@@ -57,8 +57,16 @@ class SpaceKeys:
 
 
 class Keyring:
-    def __init__(self, masters: tuple[Master, ...], store: Store, *, ephemeral: bool = False) -> None:
+    def __init__(
+        self,
+        masters: tuple[Master, ...],
+        store: Store,
+        *,
+        ephemeral: bool = False,
+        reload: Callable[[], tuple[Master, ...]] | None = None,
+    ) -> None:
         self._masters = masters
+        self._reload = reload
         self._store = store
         self._cache: OrderedDict[UUID, tuple[float, SpaceKeys]] = OrderedDict()
         self._lock = Lock()
@@ -71,6 +79,16 @@ class Keyring:
     def use_master(self, master: Master) -> None:
         """From now on this master wraps; the others are still accepted for reading."""
         self._masters = (master, *(known for known in self._masters if known.id != master.id))
+
+    def is_current(self, row: KeyRow, store_keys: list[KeyRow]) -> bool:
+        """Whether a key about to be stored is wrapped as the store's own key is. Else the masters are read again."""
+        if self.ephemeral or not store_keys or store_keys[-1].master == row.master:
+            return True
+        if self._reload is not None:
+            self._masters = self._reload()
+        if self.master.id != store_keys[-1].master:
+            raise Locked("The master key was rotated elsewhere; open the store again with the new key.")
+        return False
 
     def of(self, space: UUID) -> SpaceKeys:
         cached = self._cache.get(space)

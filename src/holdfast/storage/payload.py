@@ -1,69 +1,72 @@
-"""The bytes inside a seal: a JSON header with short names, then the body as it is."""
+"""The bytes inside a seal: a header of fields in a fixed order, parted by NUL, then the body as it is. Fields are only
+ever added at the end, so that old seals stay readable. No field holds a NUL: the checks of `limits` see to it."""
 
 from __future__ import annotations
 
-import json
 import struct
-from typing import Any
 
 from holdfast.domain.entry import TEXT, Change, Content, Provenance, Source
+from holdfast.domain.errors import InvalidField
 from holdfast.domain.principal import Principal, PrincipalKind
 
 _LENGTH = struct.Struct(">I")
-_DUMP = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_LOAD = json.JSONDecoder().decode
 _CHANGES = {change.value: change for change in Change}
 _SOURCES = {source.value: source for source in Source}
 _KINDS = {kind.value: kind for kind in PrincipalKind}
+_FIELDS = 18
+_BETWEEN = "\0"
+_BETWEEN_TAGS = "\x1f"
 
 
 def pack(owner: Principal, content: Content) -> bytes:
-    """What is empty or as usual is left out: most notes carry a key, an owner and a writer."""
+    """What is empty at the end of the header is left out: most notes have neither speaker nor time."""
     writer = content.provenance
-    header: dict[str, Any] = {
-        "k": content.key,
-        "o": [owner.kind.value, owner.id],
-        "w": [writer.by, writer.door, writer.source.value],
-    }
-    optional = {
-        "n": content.namespace,
-        "h": content.hint,
-        "c": content.category,
-        "t": content.tags,
-        "m": "" if content.media_type == TEXT else content.media_type,
-        "cv": content.conversation,
-        "sp": content.speaker,
-        "at": content.at_us,
-        "ch": "" if content.change is Change.CREATED else content.change.value,
-        "re": content.restores,
-        "wc": writer.conversation,
-        "wr": writer.run,
-    }
-    header.update((name, value) for name, value in optional.items() if value not in (None, "", ()))
-    encoded = _DUMP(header).encode()
+    fields = (
+        content.key,
+        owner.kind.value,
+        owner.id,
+        writer.by,
+        writer.door,
+        writer.source.value,
+        content.namespace,
+        content.hint,
+        "" if content.media_type == TEXT else content.media_type,
+        content.category,
+        _BETWEEN_TAGS.join(content.tags),
+        content.conversation or "",
+        content.speaker or "",
+        "" if content.at_us is None else str(content.at_us),
+        "" if content.change is Change.CREATED else content.change.value,
+        "" if content.restores is None else str(content.restores),
+        writer.conversation or "",
+        writer.run or "",
+    )
+    header = _BETWEEN.join(fields)
+    if header.count(_BETWEEN) != _FIELDS - 1:
+        raise InvalidField("No field of an entry but its value may hold NUL characters.")
+    encoded = header.rstrip(_BETWEEN).encode()
     return _LENGTH.pack(len(encoded)) + encoded + content.body
 
 
 def unpack(plain: bytes) -> tuple[Principal, Content]:
-    (size,) = _LENGTH.unpack_from(plain)
-    end = _LENGTH.size + size
-    header = _LOAD(plain[_LENGTH.size : end].decode())
-    get = header.get
-    by, door, source = header["w"]
-    kind, subject = header["o"]
+    end = _LENGTH.size + _LENGTH.unpack_from(plain)[0]
+    fields = plain[_LENGTH.size : end].decode().split(_BETWEEN)
+    fields += [""] * (_FIELDS - len(fields))
+    key, kind, subject, by, door, source, namespace, hint, media, category, tags = fields[:11]
+    conversation, speaker, at, change, restores, writer_conversation, run = fields[11:_FIELDS]
     content = Content(
-        header["k"],
+        key,
         plain[end:],
-        Provenance(by, door, _SOURCES[source], get("wc"), get("wr")),
-        get("n", ""),
-        get("h", ""),
-        get("m", TEXT),
-        get("c", ""),
-        tuple(get("t", ())),
-        get("cv"),
-        get("sp"),
-        get("at"),
-        _CHANGES[get("ch", "created")],
-        get("re"),
+        Provenance(by, door, _SOURCES[source], writer_conversation or None, run or None),
+        namespace,
+        hint,
+        media or TEXT,
+        category,
+        tuple(tags.split(_BETWEEN_TAGS)) if tags else (),
+        conversation or None,
+        speaker or None,
+        int(at) if at else None,
+        _CHANGES[change] if change else Change.CREATED,
+        int(restores) if restores else None,
     )
     return Principal(_KINDS[kind], subject), content

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import NamedTuple
 from uuid import UUID
 
-from holdfast.contracts.rows import EntryRow, GrantRow, KeyRow, RevisionRow, SpaceRow, Visible
+from holdfast.contracts.rows import EntryRow, GrantRow, KeyRow, MemberRow, RevisionRow, SpaceRow, Visible
 from holdfast.contracts.storage import EntryReads, GrantReads, Store
 from holdfast.crypto.blind import blind_key, blind_label, blind_name
 from holdfast.crypto.keys import DataKey, Master
@@ -23,10 +23,11 @@ from holdfast.domain.errors import InvalidField, Locked
 from holdfast.domain.grant import Grant, Level
 from holdfast.domain.partition import OWNER_ONLY_IN_USER_SPACES, Partition
 from holdfast.domain.principal import Principal, PrincipalKind
-from holdfast.domain.space import Space, SpaceKind, SpaceName
+from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
 from holdfast.storage.codec import (
     PREFIX_LEVELS,
     grant_code,
+    member_code,
     open_entry,
     open_revision,
     prefix_label,
@@ -41,8 +42,7 @@ _NONE_PRIVATE: frozenset[int] = frozenset()
 log = logging.getLogger("holdfast")
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """What an operation wants to see: some rooms of a space, through the eyes of one principal, now."""
 
     space: Space
@@ -107,6 +107,7 @@ class Sealed:
         self._blinds: dict[Principal, bytes] = {}
         self._names: dict[bytes, Principal] = {}
         self._spaces: dict[SpaceName, Space] = {}
+        self._own: dict[Principal, Space] = {}
 
     def close(self) -> None:
         self.store.close()
@@ -144,6 +145,15 @@ class Sealed:
             self._names[blind] = known
         return known
 
+    def own_space(self, principal: Principal) -> Space | None:
+        """The principal's own space, once it is stored."""
+        space = self._own.get(principal)
+        if space is None and (space := self.space_named(own_space(principal))) is not None:
+            if len(self._own) >= KNOWN_NAMES:
+                self._own.clear()
+            self._own[principal] = space
+        return space
+
     def space_named(self, name: SpaceName) -> Space | None:
         """Spaces with an owner never change and are remembered; chats and systems are looked up each time."""
         known = self._spaces.get(name)
@@ -166,6 +176,16 @@ class Sealed:
     def spaces_of(self, owner: Principal) -> list[Space]:
         return [self.open_space(row) for row in self.store.spaces.owned_by(self.blind(owner))]
 
+    def membership(self, space: UUID, members: Sequence[str]) -> Level | None:
+        """The highest level a list gives to one of these names; a line that was changed in the file gives nothing."""
+        rows = self.store.members.levels(space, [self.blind_member(name) for name in members])
+        levels = [Level(row.level) for row in rows if member_code(self.store_key, space, row) == row.mac]
+        return max(levels, default=None)
+
+    def member_row(self, space: UUID, member: str, level: Level) -> MemberRow:
+        row = MemberRow(self.blind_member(member), level, b"")
+        return row._replace(mac=member_code(self.store_key, space, row))
+
     def place(self, space: Space, now: int) -> Place:
         """Readies a space for a write. Raises Locked when its key is not configured."""
         if not space.stored:
@@ -181,7 +201,7 @@ class Sealed:
     def _space_row(self, space: Space) -> SpaceRow:
         owner = space.owner
         plain = json.dumps([space.ref, None if owner is None else [owner.kind.value, owner.id]]).encode()
-        return SpaceRow(
+        row = SpaceRow(
             space.id,
             space.kind,
             self.blind_space(space.name),
@@ -189,11 +209,12 @@ class Sealed:
             space.listed,
             1,
             space.created_us,
-            seal_blob(self.store_key, b"space" + space.id.bytes, plain),
+            b"",
         )
+        return row._replace(sealed=seal_blob(self.store_key, _space_purpose(row), plain))
 
     def open_space(self, row: SpaceRow) -> Space:
-        plain = unseal_blob(self.store_key, b"space" + row.id.bytes, row.sealed)
+        plain = unseal_blob(self.store_key, _space_purpose(row), row.sealed)
         if plain is None:
             raise Locked("The name of this space does not open with the configured key.")
         ref, owner = json.loads(plain)
@@ -218,8 +239,9 @@ class Sealed:
     # Entries
 
     def visible(self, view: View) -> Visible:
-        private = _PRIVATE if view.space.kind is SpaceKind.USER else _NONE_PRIVATE
-        return Visible(view.space.id, view.partitions, self.blind(view.viewer), view.now, private)
+        space, viewer, partitions, now = view
+        private = _PRIVATE if space.name.kind is SpaceKind.USER else _NONE_PRIVATE
+        return Visible(space.id, partitions, self.blind(viewer), now, private)
 
     def by_key(self, view: View, namespace: str, key: str) -> list[Head]:
         """Live entries with this key, newest change first. A miss is believed only after a fresh look at the keys."""
@@ -313,23 +335,53 @@ class Sealed:
         return [int(part) for part in json.loads(plain)]
 
 
-def open_sealed(store: Store, masters: tuple[Master, ...], now: int, *, ephemeral: bool = False) -> Sealed:
-    """Opens the store's own key, which is the canary: with a wrong master nothing is read and nothing written."""
-    keyring = Keyring(masters, store, ephemeral=ephemeral)
+def _space_purpose(row: SpaceRow) -> bytes:
+    """What a space is cannot be changed in the file without its name ceasing to open."""
+    return b"space" + row.id.bytes + bytes([row.kind]) + row.name + (row.owner or b"")
+
+
+def check_canary(rows: Sequence[KeyRow], masters: tuple[Master, ...], *, ephemeral: bool) -> None:
+    """The store's own key is the canary: a master that does not open it is refused before anything is written."""
+    if not rows:
+        return
+    newest = rows[-1]
+    if newest.master == CLEAR:
+        if not ephemeral:
+            raise Locked(_WAS_EPHEMERAL)
+        return
+    if ephemeral:
+        raise Locked(_WAS_LASTING)
+    if not any(master.unwrap(STORE, newest.key_id, newest.wrapped) for master in masters):
+        raise Locked(_WRONG_KEY)
+
+
+def open_sealed(
+    store: Store,
+    masters: tuple[Master, ...],
+    now: int,
+    *,
+    ephemeral: bool = False,
+    reload: Callable[[], tuple[Master, ...]] | None = None,
+) -> Sealed:
+    keyring = Keyring(masters, store, ephemeral=ephemeral, reload=reload)
+    check_canary(store.keys.of(STORE), masters, ephemeral=ephemeral)
     if not store.keys.of(STORE):
+        if store.spaces.all_after(None, 1):
+            raise Locked(_STORE_KEY_GONE)
         _, row = keyring.mint(STORE, 1, now)
         store.submit(lambda tx: None if tx.keys.of(STORE) else tx.keys.insert(row)).result()
-    keys = keyring.look_again(STORE)
-    if keys.writes not in keys.readable:
-        thrown_away = any(row.master == CLEAR for row in store.keys.of(STORE))
-        raise Locked(_WAS_EPHEMERAL if thrown_away else _WRONG_KEY)
-    return Sealed(store, keyring, keys.current)
+    return Sealed(store, keyring, keyring.look_again(STORE).current)
 
 
 _WRONG_KEY = (
     "The memory key does not fit this store; nothing was read or written. Set HOLDFAST_MEMORY_KEY (or the key file) to "
     "the key it was made with, or name that key in HOLDFAST_MEMORY_OLD_KEYS."
 )
+_WAS_LASTING = (
+    "This store was made with a lasting key; a throw-away key (HOLDFAST_MEMORY_KEY=ephemeral) cannot open it. Choose "
+    "another data directory, or leave HOLDFAST_MEMORY_KEY unset."
+)
+_STORE_KEY_GONE = "The store's own key is gone from the file, so nothing in it can be read; restore a backup."
 _WAS_EPHEMERAL = (
     "This store was made with a throw-away key (HOLDFAST_MEMORY_KEY=ephemeral) and cannot be opened with a lasting "
     "one; choose another data directory."

@@ -16,6 +16,7 @@ from holdfast.contracts.rows import (
     AuditRow,
     EntryRow,
     GrantRow,
+    KeyRow,
     ReceiptRow,
     RevisionRow,
 )
@@ -26,10 +27,10 @@ from holdfast.crypto.sealing import seal, seal_blob
 from holdfast.domain.entry import Content, Entry, Revision
 from holdfast.domain.errors import Locked, Quota
 from holdfast.domain.grant import Grant
-from holdfast.domain.ids import entry_id, new_number, number_of
+from holdfast.domain.ids import new_number
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
-from holdfast.domain.space import Space
+from holdfast.domain.space import Space, SpaceKind
 from holdfast.storage.codec import (
     entry_code,
     flags_of,
@@ -39,7 +40,7 @@ from holdfast.storage.codec import (
     revision_code,
     superseded,
 )
-from holdfast.storage.keyring import StaleKeys
+from holdfast.storage.keyring import STORE, StaleKeys
 from holdfast.storage.payload import pack
 from holdfast.storage.sealed import Head, Place, Sealed, View
 
@@ -84,8 +85,14 @@ class SealedTransaction:
                 self.name(place.space.owner)
         elif any(row.key_id >= place.new_key.key_id for row in self.tx.keys.of(place.space.id)):
             raise StaleKeys(place.space.id)
-        self.tx.keys.insert(place.new_key)
+        self.insert_key(place.new_key)
         self.tx.spaces.use_key(place.space.id, place.new_key.key_id)
+
+    def insert_key(self, row: KeyRow) -> None:
+        """Stores a data key. Under a master that was rotated away meanwhile it would be lost with it."""
+        if not self._sealed.keyring.is_current(row, self.tx.keys.of(STORE)):
+            raise StaleKeys(row.space)
+        self.tx.keys.insert(row)
 
     def name(self, principal: Principal) -> bytes:
         """Keeps the readable principal, so that grants and owners can be shown."""
@@ -137,7 +144,7 @@ class SealedTransaction:
         text, length = index_text(key, content, body_terms) if indexed else (None, 0)
         seq = self._advance(place, 1, int(indexed), length, cap)
         number = new_number()
-        guest = 0 if place.space.owner == owner else GUEST
+        guest = 0 if place.space.owner == owner and place.space.kind is not SpaceKind.SHARED else GUEST
         row = EntryRow(
             number=number,
             partition=partition,
@@ -250,7 +257,7 @@ class SealedTransaction:
         self.tx.spaces.empty(space)
         self.tx.keys.delete(space)
         _, row = self._sealed.keyring.mint(space, key_id + 1, self.now)
-        self.tx.keys.insert(row)
+        self.insert_key(row)
         self.tx.spaces.use_key(space, row.key_id)
         self.tx.erase()
         return deleted
@@ -270,7 +277,7 @@ class SealedTransaction:
             cap=cap,
             created_us=entry.created_us,
         )
-        number = number_of(moved.id)
+        number = moved.number
         row = self.tx.entries.by_number(
             self._sealed.visible(View(target.space, entry.owner, (entry.partition,), _BEFORE_ALL_TIME)),
             number,
@@ -326,7 +333,7 @@ class SealedTransaction:
                 receipt_key(self._sealed, key),
                 entry.space,
                 request,
-                number_of(entry.id),
+                entry.number,
                 entry.revision,
                 created,
                 redacted,
@@ -390,8 +397,8 @@ def audit_link(key: DataKey, before: bytes, row: AuditRow) -> bytes:
 
 def _entry(space: Space, row: EntryRow, owner: Principal, content: Content) -> Entry:
     return Entry(
-        entry_id(space.id, row.number),
         space.id,
+        row.number,
         owner,
         Partition(row.partition),
         row.revision,

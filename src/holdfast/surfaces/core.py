@@ -21,7 +21,6 @@ from holdfast.operations import edit, read, remember, remove, share, spaces, und
 from holdfast.operations.answers import Forgotten, Outcome, Page, Remembered
 from holdfast.operations.edit import Changes, Replaced
 from holdfast.operations.engine import Engine
-from holdfast.operations.enter import SpaceRef
 from holdfast.operations.read import Listing
 from holdfast.operations.remember import MANY, Asked, Draft
 from holdfast.operations.resolve import Target
@@ -30,10 +29,14 @@ from holdfast.operations.spaces import SpaceInfo
 from holdfast.operations.work import Read, Steps, Write
 from holdfast.storage.sealed import Filter
 
+SpaceId = UUID | str | None
+"""How a caller names a space: its id, its reference, `kind:reference`, or nothing for the own one."""
+
 Revisions = list[Revision]
 Grants = list[Grant]
 Spaces = list[SpaceInfo]
 Outcomes = list[Outcome]
+Ids = list[UUID]
 
 _ROOMS = {partition.label: partition for partition in MODEL_VISIBLE}
 
@@ -63,7 +66,7 @@ class CoreCalls:
         *,
         key: str | None = None,
         hint: str | None = None,
-        space: SpaceRef = None,
+        space: SpaceId = None,
         category: str | None = None,
         tags: Iterable[str] | None = None,
         ttl: Ttl = None,
@@ -76,7 +79,8 @@ class CoreCalls:
         expected_revision: int | None = None,
         idempotency_key: str | None = None,
     ) -> Write[Remembered]:
-        """Keeps a memory. The same key again appends a revision; what is left out then stays as it was."""
+        """Keeps a memory. The same key again appends a revision: what is left out stays as it was, but for the time to
+        live, which is what this call says (none unless given)."""
         draft = Draft(
             text=text,
             key=key,
@@ -92,7 +96,7 @@ class CoreCalls:
             expected_revision=expected_revision,
             idempotency_key=idempotency_key,
         )
-        seat, asked = self._seat, Asked(CORE if in_context else INTERNAL, space, draft)
+        seat, asked = self._seat, Asked(CORE if in_context else INTERNAL, space_of(space), draft)
         return Write(
             lambda: remember.remember(seat.engine, seat.caller, asked),
             off=lambda: Remembered(None, key or "", None, 0, False, persisted=False, note=seat.reason),
@@ -105,17 +109,23 @@ class CoreCalls:
         return Steps(lambda: _many(seat, rows), off=lambda: [not_kept] * len(rows))
 
     def get(
-        self, key: str | None = None, *, id: str | UUID | None = None, space: SpaceRef = None
+        self,
+        key: str | None = None,
+        *,
+        id: str | UUID | None = None,
+        space: SpaceId = None,
+        in_context: bool = True,
     ) -> Read[Entry]:
-        """One memory by key or id; NotFound when there is none the caller may see."""
-        seat, target = self._seat, self._target(key, id, space)
+        """One memory by key or id; NotFound when there is none the caller may see. `in_context=False` reads one of
+        those that are kept from models."""
+        seat, target = self._seat, self._target(key, id, space, in_context=in_context)
         return Read(lambda: read.get(seat.engine, seat.caller, target))
 
     def list(
         self,
         prefix: str = "",
         *,
-        space: SpaceRef = None,
+        space: SpaceId = None,
         partition: str | None = None,
         category: str | None = None,
         tag: str | None = None,
@@ -126,7 +136,7 @@ class CoreCalls:
         """Memories, newest change first; `prefix` is taken literally; `cursor` of a page gives the next."""
         listing = Listing(
             partitions=_partitions(partition),
-            space=space,
+            space=space_of(space),
             wanted=Filter("", prefix, category, tag),
             limit=limit,
             cursor=cursor,
@@ -142,29 +152,33 @@ class CoreCalls:
         key: str | None = None,
         *,
         id: str | UUID | None = None,
-        space: SpaceRef = None,
+        space: SpaceId = None,
         limit: int = 100,
+        before: int | None = None,
     ) -> Read[Revisions]:
-        """Every state of a memory, the present one first."""
+        """Every state of a memory, the present one first; `before` a revision goes on from there."""
         seat, target = self._seat, self._target(key, id, space)
-        return Read(lambda: read.history(seat.engine, seat.caller, target, limit))
+        return Read(lambda: read.history(seat.engine, seat.caller, target, limit, before))
 
     def edit(
         self,
         key: str | None = None,
         *,
         id: str | UUID | None = None,
-        space: SpaceRef = None,
+        space: SpaceId = None,
         text: str | None = None,
         hint: str | None = None,
         category: str | None = None,
         tags: Iterable[str] | None = None,
         ttl: Ttl = None,
+        no_expiry: bool = False,
         always_inject: bool | None = None,
         expected_revision: int | None = None,
     ) -> Write[Entry]:
-        """Changes fields of a memory; what is left out stays. A ttl counts from now."""
-        changes = Changes(text, hint, category, tags_of(tags), ttl, always_inject, expected_revision)
+        """Changes fields of a memory; what is left out stays. A ttl counts from now; `no_expiry` takes one away."""
+        changes = Changes(
+            text, hint, category, tags_of(tags), ttl, no_expiry, always_inject, expected_revision
+        )
         seat, target = self._seat, self._target(key, id, space)
         return Write(lambda: edit.edit(seat.engine, seat.caller, target, changes))
 
@@ -175,7 +189,7 @@ class CoreCalls:
         old: str,
         new: str,
         id: str | UUID | None = None,
-        space: SpaceRef = None,
+        space: SpaceId = None,
         expected_revision: int | None = None,
     ) -> Write[Replaced]:
         """Replaces the first occurrence of a passage and says how often it had occurred."""
@@ -188,14 +202,16 @@ class CoreCalls:
         *,
         new_key: str,
         id: str | UUID | None = None,
-        space: SpaceRef = None,
-        to_space: SpaceRef = None,
+        space: SpaceId = None,
+        to_space: SpaceId = None,
         expected_revision: int | None = None,
     ) -> Write[Entry]:
         """Gives a memory another key, or moves it to another space, in one step with its history."""
         seat, target = self._seat, self._target(key, id, space)
         return Write(
-            lambda: edit.rename(seat.engine, seat.caller, target, new_key, to_space, expected_revision)
+            lambda: edit.rename(
+                seat.engine, seat.caller, target, new_key, space_of(to_space), expected_revision
+            )
         )
 
     def flag(
@@ -204,7 +220,7 @@ class CoreCalls:
         *,
         always_inject: bool,
         id: str | UUID | None = None,
-        space: SpaceRef = None,
+        space: SpaceId = None,
     ) -> Write[Entry]:
         """Turns always-apply on or off; in a shared or system space that needs manage."""
         return self.edit(key, id=id, space=space, always_inject=always_inject)
@@ -214,7 +230,7 @@ class CoreCalls:
         key: str | None = None,
         *,
         id: str | UUID | None = None,
-        space: SpaceRef = None,
+        space: SpaceId = None,
         to_revision: int | None = None,
         expected_revision: int | None = None,
     ) -> Write[Entry]:
@@ -227,29 +243,35 @@ class CoreCalls:
         key: str | None = None,
         *,
         id: str | UUID | None = None,
-        space: SpaceRef = None,
+        space: SpaceId = None,
         expected_revision: int | None = None,
     ) -> Write[Entry]:
         """Puts a memory into the trash, where it stays restorable for 30 days."""
         seat, target = self._seat, self._target(key, id, space)
         return Write(lambda: remove.trash(seat.engine, seat.caller, target, expected_revision))
 
-    def trashed(self, *, space: SpaceRef = None, limit: int = 100, cursor: str | None = None) -> Read[Page]:
+    def trashed(self, *, space: SpaceId = None, limit: int = 100, cursor: str | None = None) -> Read[Page]:
         """What lies in the trash."""
-        seat, listing = self._seat, Listing(MODEL_VISIBLE, space, limit=limit, cursor=cursor)
+        seat, listing = self._seat, Listing(MODEL_VISIBLE, space_of(space), limit=limit, cursor=cursor)
         return Read(
             lambda: read.list_trash(seat.engine, seat.caller, listing), off=lambda: Page(note=seat.reason)
         )
 
+    def locked(self, *, space: SpaceId = None) -> Read[Ids]:
+        """Ids of entries that cannot be opened (their key is not configured, or the file was changed); `forget("id:…")`
+        removes them."""
+        seat, where = self._seat, space_of(space)
+        return Read(lambda: read.list_locked(seat.engine, seat.caller, where), off=lambda: [])
+
     def restore(
-        self, key: str | None = None, *, id: str | UUID | None = None, space: SpaceRef = None
+        self, key: str | None = None, *, id: str | UUID | None = None, space: SpaceId = None
     ) -> Write[Entry]:
         """Brings a memory back from the trash, the last one trashed under its key."""
         seat, target = self._seat, self._target(key, id, space)
         return Write(lambda: remove.restore(seat.engine, seat.caller, target))
 
     def purge(
-        self, key: str | None = None, *, id: str | UUID | None = None, space: SpaceRef = None
+        self, key: str | None = None, *, id: str | UUID | None = None, space: SpaceId = None
     ) -> Write[int]:
         """Removes one memory for good: rows, revisions, index terms, every byte."""
         seat, target = self._seat, self._target(key, id, space)
@@ -264,21 +286,21 @@ class CoreCalls:
         )
 
     def share(
-        self, grantee: str, *, space: SpaceRef = None, level: str = "read", ttl: Ttl = None
+        self, grantee: str, *, space: SpaceId = None, level: str = "read", ttl: Ttl = None
     ) -> Write[Grant]:
         """Lets `kind:id` (a bare id is an agent) into a space at search, read, readwrite or manage."""
         seat = self._seat
-        return Write(lambda: share.share(seat.engine, seat.caller, space, grantee, level, ttl))
+        return Write(lambda: share.share(seat.engine, seat.caller, space_of(space), grantee, level, ttl))
 
-    def unshare(self, grantee: str, *, space: SpaceRef = None) -> Write[Unshared]:
+    def unshare(self, grantee: str, *, space: SpaceId = None) -> Write[Unshared]:
         """Takes a grant back, and every re-share that stood on it."""
         seat = self._seat
-        return Write(lambda: share.unshare(seat.engine, seat.caller, space, grantee))
+        return Write(lambda: share.unshare(seat.engine, seat.caller, space_of(space), grantee))
 
-    def grants(self, *, space: SpaceRef = None) -> Read[Grants]:
+    def grants(self, *, space: SpaceId = None) -> Read[Grants]:
         """Who has been let into a space."""
         seat = self._seat
-        return Read(lambda: share.grants_on(seat.engine, seat.caller, space))
+        return Read(lambda: share.grants_on(seat.engine, seat.caller, space_of(space)))
 
     def spaces(self) -> Read[Spaces]:
         """Every space the caller can enter, with level and source."""
@@ -290,8 +312,19 @@ class CoreCalls:
         seat = self._seat
         return Write(lambda: spaces.create_space(seat.engine, seat.caller, ref))
 
-    def _target(self, key: str | None, id: str | UUID | None, space: SpaceRef) -> Target:
-        return Target(key, id, space, partitions=MODEL_VISIBLE)
+    def _target(
+        self, key: str | None, id: str | UUID | None, space: SpaceId, *, in_context: bool = True
+    ) -> Target:
+        return Target(
+            key, id, space_of(space), partitions=MODEL_VISIBLE if in_context else (Partition.INTERNAL,)
+        )
+
+
+def space_of(space: object) -> SpaceId:
+    """Only an id or a reference may be said: a space that is described whole could be described falsely."""
+    if space is None or isinstance(space, UUID | str):
+        return space
+    raise InvalidField("Name a space by its id, its reference, or kind:reference.")
 
 
 def tags_of(tags: Iterable[str] | None) -> tuple[str, ...] | None:
@@ -325,7 +358,7 @@ def _asked(row: Mapping[str, Any]) -> Asked | HoldfastError:
     try:
         said = dict(row)
         space, in_context = said.pop("space", None), said.pop("in_context", True)
-        if unknown := sorted(set(said) - set(Draft.__dataclass_fields__)):
+        if unknown := sorted(set(said) - set(Draft.__dataclass_fields__) | set(said) & {"namespace"}):
             raise InvalidField(f"remember() has no argument `{unknown[0]}`.")
         if "text" not in said:
             raise MissingValue

@@ -90,7 +90,7 @@ class MemberReads:
         found = []
         for member in members:
             rows = self._reader.rows(
-                "SELECT member, level FROM members WHERE space = ? AND member = ?", (space.bytes, member)
+                "SELECT member, level, mac FROM members WHERE space = ? AND member = ?", (space.bytes, member)
             )
             found += [MemberRow._make(row) for row in rows]
         return found
@@ -113,7 +113,9 @@ class MemberWrites(MemberReads):
     def replace(self, space: UUID, rows: Sequence[MemberRow]) -> None:
         self._tx.run("DELETE FROM members WHERE space = ?", (space.bytes,))
         for row in rows:
-            self._tx.run("INSERT INTO members (space, member, level) VALUES (?, ?, ?)", (space.bytes, *row))
+            self._tx.run(
+                "INSERT INTO members (space, member, level, mac) VALUES (?, ?, ?, ?)", (space.bytes, *row)
+            )
 
 
 class RuleReads:

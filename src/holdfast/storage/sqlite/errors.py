@@ -20,9 +20,7 @@ def translated(error: apsw.Error) -> HoldfastError:
                 "The memory file cannot be written; check its permissions and those of its folder."
             )
         case apsw.CorruptError() | apsw.NotADBError():
-            return Backend(
-                "The memory file is damaged or not a Holdfast store; restore a backup, then run `holdfast doctor`."
-            )
+            return Backend("The memory file is damaged or not a Holdfast store; restore a backup.")
         case apsw.IOError():
             return Unavailable("The disk failed while memory was read or written; nothing was half written.")
     return Backend(f"SQLite refused a statement ({type(error).__name__}).")

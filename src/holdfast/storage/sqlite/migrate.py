@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
+from uuid import UUID
 
 import apsw
 
+from holdfast.contracts.rows import KeyRow
 from holdfast.domain.errors import Backend
-from holdfast.storage.sqlite.connections import Connections
+from holdfast.storage.sqlite.connections import Connections, OnConnection
 from holdfast.storage.sqlite.errors import translated
+from holdfast.storage.sqlite.keys import KeyReads
 from holdfast.storage.sqlite.migrations import Step, steps
 
 APPLICATION_ID = 0x486F6C64
 """`Hold`: how `file(1)` and we know our own."""
+
+STORE_KEYS = UUID(int=0)
+"""The space id under which the store's own keys are kept."""
 
 log = logging.getLogger("holdfast")
 
@@ -36,22 +44,37 @@ def migrate(connections: Connections, todo: list[Step] | None = None) -> None:
         raise translated(error) from error
 
 
-def refuse_foreign(path: Path) -> None:
-    """Looks at an existing file without touching it: what is not ours, or is from the future, stays as it is."""
+def look_first(path: Path, check: Callable[[list[KeyRow]], None] | None) -> None:
+    """Looks at an existing file without touching it: what is not ours, is from the future, or is sealed with another
+    key stays as it is."""
     if not path.exists() or path.stat().st_size == 0:
         return
     try:
-        db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        db = _open_untouched(path)
         try:
-            version, application = _version(db), db.pragma("application_id")
-            empty = not db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+            _refuse_foreign(db)
+            store_keys = KeyReads(OnConnection(db)).of(STORE_KEYS) if _version(db) else []
         finally:
             db.close()
     except apsw.Error as error:
         raise translated(error) from error
-    if application != APPLICATION_ID and not empty:
+    if check is not None:
+        check(store_keys)
+
+
+def _open_untouched(path: Path) -> apsw.Connection:
+    """Without a write-ahead log nobody writes, and `immutable` keeps SQLite from leaving files of its own."""
+    alone = "" if path.with_name(path.name + "-wal").exists() else "&immutable=1"
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    return apsw.Connection(f"file:{quote(str(path.absolute()))}?mode=ro{alone}", flags=flags)
+
+
+def _refuse_foreign(db: apsw.Connection) -> None:
+    empty = not db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+    if db.pragma("application_id") != APPLICATION_ID and not empty:
         raise Backend("This SQLite file is not a Holdfast store; choose another path.")
-    if version > (newest := steps()[-1].number):
+    version, newest = _version(db), steps()[-1].number
+    if version > newest:
         raise Backend(
             f"This file has schema {version}, newer than the {newest} this version knows; upgrade Holdfast to open it."
         )

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeVar
 from uuid import UUID
 
+from holdfast.contracts.rows import KeyRow
 from holdfast.contracts.storage import Job
 from holdfast.storage.sqlite.access import GrantReads, MemberReads, RuleReads
 from holdfast.storage.sqlite.audit import AuditReads
 from holdfast.storage.sqlite.connections import Connections, FileConnections, MemoryConnection
 from holdfast.storage.sqlite.entries import EntryReads
 from holdfast.storage.sqlite.keys import KeyReads, NameReads
-from holdfast.storage.sqlite.migrate import migrate, refuse_foreign
+from holdfast.storage.sqlite.migrate import look_first, migrate
 from holdfast.storage.sqlite.receipts import ReceiptReads
 from holdfast.storage.sqlite.spaces import SpaceNumbers, SpaceReads
 from holdfast.storage.sqlite.writer import Writer
@@ -45,8 +47,13 @@ class SqliteStore:
         self._connections.close()
 
 
-def open_file(path: Path, *, durable: bool = True) -> SqliteStore:
-    refuse_foreign(path)
+def open_file(
+    path: Path, *, durable: bool = True, check: Callable[[list[KeyRow]], None] | None = None
+) -> SqliteStore:
+    """Opens or makes the file. `check` sees the store's own keys before anything is changed, and may refuse."""
+    look_first(path, check)
+    if not path.exists():
+        path.touch(mode=0o600)
     return SqliteStore(FileConnections(path, durable=durable))
 
 

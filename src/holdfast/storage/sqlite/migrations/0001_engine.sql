@@ -113,6 +113,7 @@ CREATE TABLE members (
     space  BLOB    NOT NULL,
     member BLOB    NOT NULL,
     level  INTEGER NOT NULL,
+    mac    BLOB    NOT NULL,
     PRIMARY KEY (space, member)
 ) STRICT, WITHOUT ROWID;
 
