@@ -46,10 +46,21 @@ class Master:
 class DataKey:
     """A space's data key, spread into one sub-key for each purpose."""
 
-    __slots__ = ("fingerprints", "key_id", "labels", "lookups", "rows", "seal", "space", "terms")
+    __slots__ = (
+        "fingerprints",
+        "key_id",
+        "labels",
+        "lookups",
+        "rows",
+        "seal",
+        "space",
+        "space_bytes",
+        "terms",
+    )
 
     def __init__(self, space: UUID, key_id: int, secret: bytes) -> None:
         self.space = space
+        self.space_bytes = space.bytes
         self.key_id = key_id
         self.seal = AESGCM(_derive(secret, b"bodies"))
         self.lookups = _derive(secret, b"lookups")

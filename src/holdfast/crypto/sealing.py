@@ -28,7 +28,7 @@ def unseal(key: DataKey, number: int, revision: int, sealed: bytes) -> bytes | N
 
 
 def _bound(key: DataKey, number: int, revision: int) -> bytes:
-    return _BOUND.pack(_FORMAT, key.key_id, key.space.bytes, number, revision)
+    return _BOUND.pack(_FORMAT, key.key_id, key.space_bytes, number, revision)
 
 
 def seal_blob(key: DataKey, purpose: bytes, plain: bytes) -> bytes:
@@ -45,4 +45,4 @@ def unseal_blob(key: DataKey, purpose: bytes, sealed: bytes) -> bytes | None:
 
 
 def _blob(key: DataKey, purpose: bytes) -> bytes:
-    return _FORMAT + key.space.bytes + key.key_id.to_bytes(4) + purpose
+    return _FORMAT + key.space_bytes + key.key_id.to_bytes(4) + purpose

@@ -79,7 +79,7 @@ def decide(
     if not allowed and not (own and op is Op.FORGET):
         raise AccessDenied("Your role may not use memory in this way; an administrator can allow it.")
     decision = _OWN if own else _by_standing(caller, space, op, now, standing)
-    if decision is None or decision.level.value < op.level.value:
+    if decision is None or decision.level < op.level:
         raise AccessDenied
     return decision
 
@@ -125,11 +125,12 @@ def may_flag(level: Level) -> bool:
 
 
 def sees(caller: Caller, space: Space, entry: Entry, now: int) -> bool:
-    """The second look, on a row that came back from a store."""
-    if entry.space != space.id or (entry.expires_us is not None and entry.expires_us <= now):
+    """The second look, on a row that came back from a store. That it lies in this space its seal has shown."""
+    if entry.expires_us is not None and entry.expires_us <= now:
         return False
-    private = space.kind is SpaceKind.USER and entry.partition in OWNER_ONLY_IN_USER_SPACES
-    return not private or entry.owner == caller.principal
+    if entry.partition in OWNER_ONLY_IN_USER_SPACES and space.name.kind is SpaceKind.USER:
+        return entry.owner == caller.principal
+    return True
 
 
 def is_unattended(caller: Caller) -> bool:

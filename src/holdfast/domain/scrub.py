@@ -6,7 +6,7 @@ characters. When in doubt a value beside "password" goes, and a value beside "to
 
 import re
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -289,12 +289,16 @@ def _lowered(text: str) -> str:
     return "".join(character.lower() if character.isascii() else character for character in text)
 
 
-_ROWS = MappingProxyType(
-    {
-        head: tuple((p, row) for row in SHAPES for p in row.prefixes.split() if p.startswith(head))
-        for head in {prefix[:2] for row in SHAPES for prefix in row.prefixes.split()}
-    }
-)
+def _by_head() -> Mapping[str, tuple[tuple[str, _Shape], ...]]:
+    """The rows to try for the first two characters of a token."""
+    rows: dict[str, tuple[tuple[str, _Shape], ...]] = {}
+    for row in SHAPES:
+        for prefix in row.prefixes.split():
+            rows[prefix[:2]] = (*rows.get(prefix[:2], ()), (prefix, row))
+    return MappingProxyType(rows)
+
+
+_ROWS = _by_head()
 # Where a token can start: not inside a word, but after an escaped line end or a percent escape.
 _START = re.compile(r"[A-Za-z0-9](?:(?<![A-Za-z0-9_\-].)|(?<=\\[nrt].)|(?<=%[0-9A-Fa-f]{2}.))(?=[!-~]{15})")
 _REST = re.compile(r"[A-Za-z0-9_\-]*+")
@@ -533,10 +537,8 @@ def _link(key: re.Match[str], lowered: str) -> tuple[_How, int] | None:
 
 
 _CALL = re.compile(r"[A-Za-z_.]{0,64}+[(\[{]")
-_CUT = re.compile(
-    r"[\\)\]}\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
-    r"(?:(?<=\\)[nrt]|(?<=[)\]}])(?=[.\s)\]},;]|$)|(?<=[!-~][\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]))"
-)
+_CUT = re.compile(r"[\\)\]}](?:(?<=\\)[nrt]|(?<=[)\]}])(?=[.\s)\]},;]|$))")
+_CUT_BEFORE_CJK = r"(?<=[!-~])[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
 
 
 def _extent(match: re.Match[str], key: re.Match[str], text: str, lowered: str) -> tuple[int, int]:
@@ -548,6 +550,8 @@ def _extent(match: re.Match[str], key: re.Match[str], text: str, lowered: str) -
             value = value.split("&", 1)[0]
         if not _CALL.match(value):
             value = _CUT.split(value, maxsplit=1)[0]
+        if not value.isascii():
+            value = _compiled(_CUT_BEFORE_CJK).split(value, maxsplit=1)[0]
         end = start + len(value.rstrip(".:?)]}*|"))
     marker = text.find("[redacted:", start, end)
     return start, end if marker < 0 else marker

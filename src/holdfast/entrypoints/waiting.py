@@ -31,7 +31,10 @@ def blocking(call: Callable[Concatenate[C, P], Work[T]]) -> Callable[Concatenate
 
     @wraps(call)
     def method(door: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return carry_out(door._seat, call(door._calls, *args, **kwargs))
+        work = call(door._calls, *args, **kwargs)
+        if type(work) is Read and door._seat.engine_or_none is not None:
+            return work.run()
+        return carry_out(door._seat, work)
 
     return method
 

@@ -36,7 +36,9 @@ class Entered(NamedTuple):
 def enter(engine: Engine, caller: Caller, ref: SpaceRef, op: Op, now: int) -> Entered:
     """The one space meant that the caller may enter for this. Whether others exist shows in nothing."""
     if ref is None:
-        return enter_space(engine, caller, _own(engine, caller, now), op, now)
+        own = engine.sealed.own_space(caller.principal) or planned(own_space(caller.principal), now)
+        decision = decide(caller, own, op, now, NO_STANDING, engine.rules.of(caller.roles))
+        return Entered(caller, own, decision.level, decision)
     entered = [
         found
         for space in _meant(engine, caller, ref, now)
@@ -79,10 +81,6 @@ def planned(name: SpaceName, now: int) -> Space:
 
 def find_or_plan(engine: Engine, name: SpaceName, now: int) -> Space:
     return engine.sealed.space_named(name) or planned(name, now)
-
-
-def _own(engine: Engine, caller: Caller, now: int) -> Space:
-    return engine.sealed.own_space(caller.principal) or planned(own_space(caller.principal), now)
 
 
 def _meant(engine: Engine, caller: Caller, ref: SpaceRef, now: int) -> Iterator[Space]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
+from holdfast.contracts.rows import Visible
 from holdfast.crypto.blind import fingerprint
 from holdfast.domain.access import Op, sees
 from holdfast.domain.entry import Entry, Revision
@@ -20,8 +21,8 @@ from holdfast.domain.times import SECOND
 from holdfast.operations.answers import Page
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
-from holdfast.operations.resolve import Target, look_up, opened, seek, view_of
-from holdfast.storage.sealed import Filter, Head, Placed, View
+from holdfast.operations.resolve import Target, look_up, opened, seek, visible_to
+from holdfast.storage.sealed import Filter, Head, Placed
 
 ALL = Filter()
 SCAN = 256
@@ -54,9 +55,9 @@ def list_entries(engine: Engine, caller: Caller, listing: Listing) -> Page:
         raise InvalidField("A prefix must be text.")
     if not entered.space.stored:
         return Page()
-    view = view_of(entered, listing.partitions, now)
+    visible = visible_to(engine, entered, listing.partitions, now)
     if listing.expiring_within is not None:
-        return _expiring(engine, entered, view, listing, limit)
+        return _expiring(engine, entered, visible, listing, limit)
     request = _request(engine, listing, entered)
     if listing.cursor is None:
         counts = engine.sealed.store.spaces.counts(entered.space.id)
@@ -64,10 +65,10 @@ def list_entries(engine: Engine, caller: Caller, listing: Listing) -> Page:
         before = since + 1
     else:
         since, before = engine.sealed.open_cursor(request, listing.cursor)
-    found, more, broken = _scan(engine, entered, view, listing.wanted, since, before, limit)
+    found, more, broken = _scan(engine, entered, visible, listing.wanted, since, before, limit)
     cursor = engine.sealed.seal_cursor(request, (since, found[-1].place)) if more and found else None
     entries = [opened(Head(row, entry)) for _, row, entry in found]
-    return Page(entries, cursor, broken + engine.sealed.count_locked(view))
+    return Page(entries, cursor, broken + engine.sealed.count_locked(visible))
 
 
 def list_trash(engine: Engine, caller: Caller, listing: Listing) -> Page:
@@ -76,11 +77,11 @@ def list_trash(engine: Engine, caller: Caller, listing: Listing) -> Page:
     limit = check_limit(listing.limit, engine.limits.list_rows)
     if not entered.space.stored:
         return Page()
-    view = view_of(entered, listing.partitions, now)
+    visible = visible_to(engine, entered, listing.partitions, now)
     request = b"trash" + _request(engine, listing, entered)
     before = None if listing.cursor is None else engine.sealed.open_cursor(request, listing.cursor)[0]
-    rows = engine.sealed.store.entries.trash(engine.sealed.visible(view), before, limit)
-    heads = engine.sealed.heads(view, rows)
+    rows = engine.sealed.store.entries.trash(visible, before, limit)
+    heads = engine.sealed.heads(visible, rows)
     entries = [
         head.entry
         for head in heads
@@ -96,11 +97,14 @@ def list_locked(engine: Engine, caller: Caller, space: SpaceRef) -> list[UUID]:
     entered = enter(engine, caller, space, Op.READ, now)
     if not entered.space.stored:
         return []
-    view, place = view_of(entered, tuple(Partition), now), engine.sealed.store.spaces.counts(entered.space.id)
+    visible, place = (
+        visible_to(engine, entered, tuple(Partition), now),
+        engine.sealed.store.spaces.counts(entered.space.id),
+    )
     since = place.seq if place else 0
     found: list[UUID] = []
     before = since + 1
-    while page := engine.sealed.page(view, ALL, since, before, SCAN):
+    while page := engine.sealed.page(visible, ALL, since, before, SCAN):
         found += [entry_id(entered.space.id, placed.row.number) for placed in page if placed.entry is None]
         before = page[-1].place
     return found
@@ -115,7 +119,7 @@ def history(
     head = look_up(engine, sought)
     entry = opened(head)
     if before is not None:
-        return engine.sealed.history(sought.view, head.row.number, before, limit)
+        return engine.sealed.history(sought.visible, head.row.number, before, limit)
     now = Revision(
         entry.revision,
         entry.updated_us,
@@ -124,26 +128,26 @@ def history(
         entry.encrypted,
         entry.content,
     )
-    return [now, *engine.sealed.history(sought.view, head.row.number, entry.revision, limit - 1)]
+    return [now, *engine.sealed.history(sought.visible, head.row.number, entry.revision, limit - 1)]
 
 
 def _scan(
-    engine: Engine, entered: Entered, view: View, wanted: Filter, since: int, before: int, limit: int
+    engine: Engine, entered: Entered, visible: Visible, wanted: Filter, since: int, before: int, limit: int
 ) -> tuple[Sequence[Placed], bool, int]:
     """Matching entries, whether there are more, and how many on the way were changed outside the engine."""
     found: list[Placed] = []
-    readable = engine.sealed.keyring.of(view.space.id).readable
+    readable = engine.sealed.keyring.of(visible.space).readable
     broken = 0
     step = limit + 1 if wanted == ALL else max(limit + 1, SCAN)
     while True:
-        page = engine.sealed.page(view, wanted, since, before, step)
+        page = engine.sealed.page(visible, wanted, since, before, step)
         for placed in page:
             entry = placed.entry
             broken += entry is None and placed.row.key_id in readable
             if (
                 entry is not None
                 and wanted.matches(entry)
-                and sees(entered.caller, entered.space, entry, view.now)
+                and sees(entered.caller, entered.space, entry, visible.now)
             ):
                 found.append(placed)
         if len(found) > limit:
@@ -153,19 +157,23 @@ def _scan(
         before = page[-1].place
 
 
-def _expiring(engine: Engine, entered: Entered, view: View, listing: Listing, limit: int) -> Page:
+def _expiring(engine: Engine, entered: Entered, visible: Visible, listing: Listing, limit: int) -> Page:
     within = listing.expiring_within
     if isinstance(within, timedelta):
         within = within // timedelta(seconds=1)
     if not isinstance(within, int) or isinstance(within, bool) or within < 0:
         raise InvalidField("`expiring_within` is a whole number of seconds or a timedelta.")
-    rows = engine.sealed.store.entries.expiring(
-        engine.sealed.visible(view), view.now + within * SECOND, limit
-    )
-    heads = engine.sealed.heads(view, rows)
-    entries = [head.entry for head in heads if head.entry is not None and listing.wanted.matches(head.entry)]
-    seen = [entry for entry in entries if sees(entered.caller, entered.space, entry, view.now)]
-    return Page(seen, locked=sum(head.entry is None for head in heads))
+    size, until = limit, visible.now + within * SECOND
+    while True:
+        rows = engine.sealed.store.entries.expiring(visible, until, size)
+        heads = engine.sealed.heads(visible, rows)
+        entries = [
+            head.entry for head in heads if head.entry is not None and listing.wanted.matches(head.entry)
+        ]
+        seen = [entry for entry in entries if sees(entered.caller, entered.space, entry, visible.now)]
+        if len(seen) >= limit or len(rows) < size:
+            return Page(seen[:limit], locked=len(heads) - sum(head.entry is not None for head in heads))
+        size *= 4
 
 
 def _request(engine: Engine, listing: Listing, entered: Entered) -> bytes:

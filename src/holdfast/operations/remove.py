@@ -20,7 +20,7 @@ from holdfast.operations.enter import Entered
 from holdfast.operations.remember import check_expected
 from holdfast.operations.resolve import Sought, Target, look_up_in, opened, require_delete, seek
 from holdfast.storage.codec import prefix_label
-from holdfast.storage.sealed import Head, Place, View
+from holdfast.storage.sealed import Head, Place
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 RUNS_AT_ONCE = 1_000
@@ -131,7 +131,7 @@ def _forget_one(engine: Engine, caller: Caller, scope: str, target: Target) -> J
     def write(tx: Transaction) -> Forgotten:
         sealed = SealedTransaction(engine.sealed, tx, now)
         heads = _live_and_trashed(engine, sealed, sought)
-        if not heads and sought.key is not None and engine.sealed.count_locked(sought.view):
+        if not heads and sought.key is not None and engine.sealed.count_locked(sought.visible):
             raise Locked(
                 "Some of your memories are sealed with a key that is not configured; only `all` can be forgotten."
             )
@@ -149,10 +149,10 @@ def _forget_runs(engine: Engine, caller: Caller, scope: str, runs: Runs) -> Job[
         sealed = SealedTransaction(engine.sealed, tx, now)
         deleted = 0
         for row in _own_spaces(engine, tx, me):
-            view = View(engine.sealed.open_space(row), me, (Partition.RUNS,), now)
+            visible = engine.sealed.visible(engine.sealed.open_space(row), me, (Partition.RUNS,), now)
             keys = engine.sealed.keyring.of(row.id)
             labels = [prefix_label(key, Partition.RUNS, "", runs.prefix) for key in keys.all()]
-            while rows := tx.entries.page(engine.sealed.visible(view), labels, None, RUNS_AT_ONCE):
+            while rows := tx.entries.page(visible, labels, None, RUNS_AT_ONCE):
                 deleted += sealed.purge(row.id, rows)
         sealed.audit("forget runs", me)
         return Forgotten(scope, deleted)
@@ -172,8 +172,8 @@ def _live_and_trashed(engine: Engine, tx: SealedTransaction, sought: Sought) -> 
     if not space.stored:
         return []
     if sought.number is not None:
-        head = tx.by_number(sought.view, sought.number) or tx.by_number(
-            sought.view, sought.number, trashed=True
+        head = tx.by_number(sought.visible, sought.number) or tx.by_number(
+            sought.visible, sought.number, trashed=True
         )
         return [head] if head else []
     assert sought.key is not None
@@ -183,17 +183,17 @@ def _live_and_trashed(engine: Engine, tx: SealedTransaction, sought: Sought) -> 
     except NotFound:
         live = []
     mine = engine.sealed.blind(sought.entered.caller.principal)
-    trashed = tx.trashed_by_key(place, sought.view, sought.namespace, sought.key)
+    trashed = tx.trashed_by_key(place, sought.visible, sought.namespace, sought.key)
     return live + [head for head in trashed if head.row.owner == mine]
 
 
 def _in_trash(tx: SealedTransaction, place: Place, sought: Sought) -> Head:
     if sought.number is not None:
-        head = tx.by_number(sought.view, sought.number, trashed=True)
+        head = tx.by_number(sought.visible, sought.number, trashed=True)
         found = [head] if head else []
     else:
         assert sought.key is not None
-        found = tx.trashed_by_key(place, sought.view, sought.namespace, sought.key)
+        found = tx.trashed_by_key(place, sought.visible, sought.namespace, sought.key)
     if not found:
         raise NotFound("There is no such entry in the trash.")
     return found[0]

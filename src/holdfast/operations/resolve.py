@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
 
+from holdfast.contracts.rows import Visible
 from holdfast.domain.access import Op, may_delete, sees
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import AccessDenied, InvalidKey, Locked, MissingKey, NotFound
@@ -14,7 +15,7 @@ from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
-from holdfast.storage.sealed import Head, Place, View
+from holdfast.storage.sealed import Head, Place
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 
@@ -32,7 +33,7 @@ class Sought(NamedTuple):
     """A target in a space that was entered."""
 
     entered: Entered
-    view: View
+    visible: Visible
     key: str | None
     number: int | None
     namespace: str
@@ -48,14 +49,18 @@ def seek(engine: Engine, caller: Caller, target: Target, op: Op, now: int) -> So
             if op is Op.READ or _cannot_read(engine, caller, space, now):
                 raise NotFound from None
             raise
-        return Sought(entered, view_of(entered, target.partitions, now), None, number, "")
+        return Sought(entered, visible_to(engine, entered, target.partitions, now), None, number, "")
     if target.key is None:
         raise MissingKey
     if not isinstance(target.key, str):
         raise InvalidKey("A key must be text.")
     entered = enter(engine, caller, target.space, op, now)
     return Sought(
-        entered, view_of(entered, target.partitions, now), target.key.strip(), None, target.namespace
+        entered,
+        visible_to(engine, entered, target.partitions, now),
+        target.key.strip(),
+        None,
+        target.namespace,
     )
 
 
@@ -67,8 +72,8 @@ def _cannot_read(engine: Engine, caller: Caller, space: UUID, now: int) -> bool:
     return False
 
 
-def view_of(entered: Entered, partitions: tuple[Partition, ...], now: int) -> View:
-    return View(entered.space, entered.caller.principal, partitions, now)
+def visible_to(engine: Engine, entered: Entered, partitions: tuple[Partition, ...], now: int) -> Visible:
+    return engine.sealed.visible(entered.space, entered.caller.principal, partitions, now)
 
 
 def look_up(engine: Engine, sought: Sought) -> Head:
@@ -76,19 +81,19 @@ def look_up(engine: Engine, sought: Sought) -> Head:
     if not sought.entered.space.stored:
         raise NotFound
     if sought.number is not None:
-        head = engine.sealed.by_number(sought.view, sought.number)
+        head = engine.sealed.by_number(sought.visible, sought.number)
         return _readable(sought, [head] if head else [])
     assert sought.key is not None
-    return _readable(sought, engine.sealed.by_key(sought.view, sought.namespace, sought.key))
+    return _readable(sought, engine.sealed.by_key(sought.visible, sought.namespace, sought.key))
 
 
 def look_up_in(tx: SealedTransaction, place: Place, sought: Sought) -> Head:
     """The entry meant, as this transaction sees it."""
     if sought.number is not None:
-        head = tx.by_number(sought.view, sought.number)
+        head = tx.by_number(sought.visible, sought.number)
         return _readable(sought, [head] if head else [])
     assert sought.key is not None
-    return _readable(sought, tx.by_key(place, sought.view, sought.namespace, sought.key))
+    return _readable(sought, tx.by_key(place, sought.visible, sought.namespace, sought.key))
 
 
 def opened(head: Head) -> Entry:
@@ -104,22 +109,20 @@ def require_delete(engine: Engine, entered: Entered, head: Head) -> None:
         raise AccessDenied("Only who made this entry, or someone with manage, may remove it.")
 
 
-def _readable(sought: Sought, heads: Iterable[Head]) -> Head:
+def _readable(sought: Sought, heads: Sequence[Head]) -> Head:
     """The caller's own row, else the newest visible; its first room before others. Locked rows come last."""
-    entered = sought.entered
-    seen = [
-        head
-        for head in heads
-        if head.entry is None or sees(entered.caller, entered.space, head.entry, sought.view.now)
-    ]
-    if not seen:
-        raise NotFound
-    return seen[0] if len(seen) == 1 else min(seen, key=lambda head: _rank(sought, head))
+    entered, now = sought.entered, sought.visible.now
+    if len(heads) > 1:
+        heads = sorted(heads, key=lambda head: _rank(sought, head))
+    for head in heads:
+        if head.entry is None or sees(entered.caller, entered.space, head.entry, now):
+            return head
+    raise NotFound
 
 
 def _rank(sought: Sought, head: Head) -> tuple[bool, bool, bool, int]:
     entry = head.entry
-    first_room = sought.view.partitions[0] if sought.view.partitions else None
+    first_room = sought.visible.partitions[0]
     return (
         entry is None,
         entry is not None and entry.owner != sought.entered.caller.principal,

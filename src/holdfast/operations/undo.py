@@ -64,7 +64,7 @@ def _revision(engine: Engine, tx: SealedTransaction, sought: Sought, head: Head,
         raise Conflict(
             f"There is no earlier revision {number}; the entry is at revision {head.row.revision}."
         )
-    rows = tx.tx.entries.history(engine.sealed.visible(sought.view), head.row.number, number + 1, 1)
+    rows = tx.tx.entries.history(sought.visible, head.row.number, number + 1, 1)
     if not rows or rows[0].revision != number:
         raise Conflict(f"Revision {number} is no longer kept.")
     return engine.sealed.revision(sought.entered.space.id, rows[0])

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 import Stemmer
@@ -40,10 +40,14 @@ _EMOJI = "\u231a-\u231b\u23e9-\u23fa\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001f1
 _JOIN = r"(?:[._\-/\\@:#+&=%~?']{1,3}+|(?<=\d),(?=\d{3}(?!\d)))"
 _ASCII_TOKEN = re.compile(rf"[A-Za-z](?:\+\+|#)(?!\w)|[#@]?[A-Za-z0-9]++(?:{_JOIN}[A-Za-z0-9]++)*+")
 _LETTER = rf"(?:[^\W_{_CJK}]|[{_MARKS}])"
-_TOKEN = re.compile(
+# Compiled at first use: classes this wide take milliseconds, and many programs meet ASCII only.
+_compiled = cache(re.compile)
+_TOKEN = (
     rf"(?P<cjk>[{_CJK}]++)|[A-Za-z](?:\+\+|#)(?!\w)|[#@]?{_LETTER}++(?:{_JOIN}{_LETTER}++)*+"
     rf"|[\U0001f1e6-\U0001f1ff]{{2}}|[{_EMOJI}]"
 )
+_ALONE = rf"[{_HAN}{_HANGUL}]"
+_LONE_HAN = rf"(?<![{_HAN}])[{_HAN}](?![{_HAN}])"
 _LEVELS = (re.compile(r"[/\\@:#&=%~?]+"), re.compile(r"[_\-+]+"), re.compile(r"\.+"))
 _DOTTED_NUMBER = re.compile(r"[vV]?[\d,]+(?:\.[\d,]+)+")
 _INITIALS = re.compile(r"[A-Za-z](?:\.[A-Za-z])+")
@@ -51,8 +55,6 @@ _ORDINAL = re.compile(r"(\d{1,4})(?:st|nd|rd|th)", re.IGNORECASE)
 _PLURAL_ACRONYM = re.compile(r"[A-Z]{2,}s")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _CONTRACTION = re.compile(r"(.+)'(?:s|ll|re|ve|d|m)", re.IGNORECASE)
-_ALONE = re.compile(rf"[{_HAN}{_HANGUL}]")
-_LONE_HAN = re.compile(rf"(?<![{_HAN}])[{_HAN}](?![{_HAN}])")
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
 _CHUNK = re.compile(r"\S+")
 _ISO_DAY = re.compile(r"(\d{4})-(0[1-9]|1[0-2])-([0-3]\d)")
@@ -148,7 +150,7 @@ def _analyse_chunk(chunk: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return terms, terms
     indexed: list[str] = []
     asked: list[str] = []
-    for match in _TOKEN.finditer(unicodedata.normalize("NFKC", chunk).translate(_CLEAN)):
+    for match in _compiled(_TOKEN).finditer(unicodedata.normalize("NFKC", chunk).translate(_CLEAN)):
         if match["cjk"]:
             indexed += _cjk_indexed(match[0])
             asked += _cjk_asked(match[0])
@@ -177,7 +179,7 @@ def _cjk_indexed(run: str) -> Iterator[str]:
         yield run
         return
     yield from map("".join, pairwise(run))
-    yield from _ALONE.findall(run)
+    yield from _compiled(_ALONE).findall(run)
 
 
 def _cjk_asked(run: str) -> Iterator[str]:
@@ -186,7 +188,7 @@ def _cjk_asked(run: str) -> Iterator[str]:
         yield run
         return
     yield from map("".join, pairwise(run))
-    yield from _LONE_HAN.findall(run)
+    yield from _compiled(_LONE_HAN).findall(run)
 
 
 def _token(token: str) -> Iterator[str]:

@@ -38,7 +38,7 @@ _NEVER = -1
 
 def entry_code(key: DataKey, row: EntryRow) -> bytes:
     columns = _ENTRY.pack(
-        key.space.bytes,
+        key.space_bytes,
         row.number,
         row.partition,
         row.owner,
@@ -60,7 +60,7 @@ def entry_code(key: DataKey, row: EntryRow) -> bytes:
 def revision_code(key: DataKey, row: RevisionRow) -> bytes:
     expires = _NEVER if row.expires_us is None else row.expires_us
     columns = (row.number, row.revision, row.seq, row.updated_us, expires, row.flags, row.key_id)
-    return row_code(key, _REVISION.pack(key.space.bytes, *columns))
+    return row_code(key, _REVISION.pack(key.space_bytes, *columns))
 
 
 def grant_code(store_key: DataKey, row: GrantRow) -> bytes:
@@ -81,9 +81,13 @@ def open_entry(key: DataKey, row: EntryRow) -> Entry | None:
     if plain is None:
         return None
     owner, content = unpack(plain)
+    return entry_of(key.space, row, owner, content)
+
+
+def entry_of(space: UUID, row: EntryRow, owner: Principal, content: Content) -> Entry:
     flags = row.flags
     return Entry(
-        key.space,
+        space,
         row.number,
         owner,
         _ROOMS[row.partition],

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from holdfast.contracts.rows import KeyRow
 from holdfast.contracts.storage import Store
+from holdfast.crypto.blind import blind_key
 from holdfast.crypto.keys import DataKey, Master, new_secret
 from holdfast.domain.errors import Locked
 
@@ -40,6 +41,13 @@ class SpaceKeys:
     """Ids of all keys of the space, readable or not."""
     writes: int = 0
     """The id of the key that new writes use."""
+
+    def blinds(self, namespace: str, name: str) -> list[bytes]:
+        """An entry's name under every key that can be used here: during a rotation there are two."""
+        if len(self.readable) == 1:
+            (key,) = self.readable.values()
+            return [blind_key(key, namespace, name)]
+        return [blind_key(key, namespace, name) for key in self.readable.values()]
 
     def all(self) -> list[DataKey]:
         return list(self.readable.values())
@@ -68,7 +76,7 @@ class Keyring:
         self._masters = masters
         self._reload = reload
         self._store = store
-        self._cache: OrderedDict[UUID, tuple[float, SpaceKeys]] = OrderedDict()
+        self._cache: OrderedDict[int, tuple[float, SpaceKeys]] = OrderedDict()
         self._lock = Lock()
         self.ephemeral = ephemeral
 
@@ -91,7 +99,7 @@ class Keyring:
         return False
 
     def of(self, space: UUID) -> SpaceKeys:
-        cached = self._cache.get(space)
+        cached = self._cache.get(space.int)
         if cached is not None and time.monotonic() - cached[0] < FRESH_SECONDS:
             return cached[1]
         return self.look_again(space)
@@ -102,7 +110,7 @@ class Keyring:
         rows = self._store.keys.of(space)
         known = tuple(row.key_id for row in rows)
         writes = counts.key_id if counts else max(known, default=0)
-        cached = self._cache.get(space)
+        cached = self._cache.get(space.int)
         if cached is not None and cached[1].known == known and cached[1].writes == writes:
             keys = cached[1]
         else:
@@ -112,7 +120,7 @@ class Keyring:
 
     def drop(self, space: UUID) -> None:
         with self._lock:
-            self._cache.pop(space, None)
+            self._cache.pop(space.int, None)
 
     def mint(self, space: UUID, key_id: int, now: int) -> tuple[DataKey, KeyRow]:
         secret = new_secret()
@@ -146,7 +154,7 @@ class Keyring:
 
     def _keep(self, space: UUID, keys: SpaceKeys) -> None:
         with self._lock:
-            self._cache[space] = time.monotonic(), keys
-            self._cache.move_to_end(space)
+            self._cache[space.int] = time.monotonic(), keys
+            self._cache.move_to_end(space.int)
             while len(self._cache) > CACHED_SPACES:
                 self._cache.popitem(last=False)

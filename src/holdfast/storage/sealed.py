@@ -15,7 +15,7 @@ from uuid import UUID
 
 from holdfast.contracts.rows import EntryRow, GrantRow, KeyRow, MemberRow, RevisionRow, SpaceRow, Visible
 from holdfast.contracts.storage import EntryReads, GrantReads, Store
-from holdfast.crypto.blind import blind_key, blind_label, blind_name
+from holdfast.crypto.blind import blind_label, blind_name
 from holdfast.crypto.keys import DataKey, Master
 from holdfast.crypto.sealing import seal_blob, unseal_blob
 from holdfast.domain.entry import Entry, Revision
@@ -42,18 +42,9 @@ _NONE_PRIVATE: frozenset[int] = frozenset()
 log = logging.getLogger("holdfast")
 
 
-class View(NamedTuple):
-    """What an operation wants to see: some rooms of a space, through the eyes of one principal, now."""
-
-    space: Space
-    viewer: Principal
-    partitions: tuple[Partition, ...]
-    now: int
-
-
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which entries of a view: all conditions must hold; `prefix` is literal."""
+    """Which entries: all conditions must hold; `prefix` is literal."""
 
     namespace: str | None = None
     prefix: str = ""
@@ -238,34 +229,36 @@ class Sealed:
 
     # Entries
 
-    def visible(self, view: View) -> Visible:
-        space, viewer, partitions, now = view
+    def visible(
+        self, space: Space, viewer: Principal, partitions: tuple[Partition, ...], now: int
+    ) -> Visible:
+        """What a principal may see of some rooms of a space."""
         private = _PRIVATE if space.name.kind is SpaceKind.USER else _NONE_PRIVATE
         return Visible(space.id, partitions, self.blind(viewer), now, private)
 
-    def by_key(self, view: View, namespace: str, key: str) -> list[Head]:
+    def by_key(self, visible: Visible, namespace: str, key: str) -> list[Head]:
         """Live entries with this key, newest change first. A miss is believed only after a fresh look at the keys."""
-        keys = self.keyring.of(view.space.id)
-        heads = self.heads_by_key(self.store.entries, keys, view, namespace, key)
-        if not heads and (fresh := self.keyring.look_again(view.space.id)).known != keys.known:
-            heads = self.heads_by_key(self.store.entries, fresh, view, namespace, key)
+        keys = self.keyring.of(visible.space)
+        heads = self.heads_by_key(self.store.entries, keys, visible, namespace, key)
+        if not heads and (fresh := self.keyring.look_again(visible.space)).known != keys.known:
+            heads = self.heads_by_key(self.store.entries, fresh, visible, namespace, key)
         return heads
 
     def heads_by_key(
-        self, reads: EntryReads, keys: SpaceKeys, view: View, namespace: str, key: str
+        self, reads: EntryReads, keys: SpaceKeys, visible: Visible, namespace: str, key: str
     ) -> list[Head]:
         if keys.known and not keys.readable:
             raise Locked
-        blinds = [blind_key(data_key, namespace, key) for data_key in keys.readable.values()]
-        return [self.head(keys, row) for row in reads.by_key(self.visible(view), blinds)]
+        blinds = keys.blinds(namespace, key)
+        return [self.head(keys, row) for row in reads.by_key(visible, blinds)]
 
     def by_number(
-        self, view: View, number: int, *, trashed: bool = False, reads: EntryReads | None = None
+        self, visible: Visible, number: int, *, trashed: bool = False, reads: EntryReads | None = None
     ) -> Head | None:
         reads = reads or self.store.entries
         find = reads.trashed_by_number if trashed else reads.by_number
-        row = find(self.visible(view), number)
-        return None if row is None else self.head(self.keyring.of(view.space.id), row)
+        row = find(visible, number)
+        return None if row is None else self.head(self.keyring.of(visible.space), row)
 
     def head(self, keys: SpaceKeys, row: EntryRow) -> Head:
         key = keys.get(row.key_id)
@@ -274,20 +267,20 @@ class Sealed:
             log.warning("an entry in space %s was changed outside the engine; it is locked", key.space)
         return Head(row, entry)
 
-    def page(self, view: View, wanted: Filter, since: int, before: int, limit: int) -> list[Placed]:
+    def page(self, visible: Visible, wanted: Filter, since: int, before: int, limit: int) -> list[Placed]:
         """Heads below `before` in the order of their places at sequence `since`, newest first, locked ones included."""
-        keys = self.keyring.look_again(view.space.id)
-        visible, labels = self.visible(view), self._labels(keys, view, wanted)
+        keys = self.keyring.look_again(visible.space)
+        labels = self._labels(keys, visible, wanted)
         places = [(row.seq, row) for row in self.store.entries.page(visible, labels, before, limit)]
         moved = self.store.entries.moved(visible, labels, since, before, limit)
         if moved:
             places = sorted([*places, *moved], key=itemgetter(0), reverse=True)
         return [Placed(place, *self.head(keys, row)) for place, row in places[:limit]]
 
-    def _labels(self, keys: SpaceKeys, view: View, wanted: Filter) -> list[bytes] | None:
+    def _labels(self, keys: SpaceKeys, visible: Visible, wanted: Filter) -> list[bytes] | None:
         """The narrowest label that covers the filter, under every key in use; None means: look at all."""
         prefixes = slash_prefixes(wanted.prefix)[:PREFIX_LEVELS]
-        label: Callable[[DataKey, Partition], bytes]
+        label: Callable[[DataKey, int], bytes]
         if prefixes and wanted.namespace is not None:
             namespace, prefix = wanted.namespace, prefixes[-1]
             label = lambda key, room: prefix_label(key, room, namespace, prefix)  # noqa: E731
@@ -297,25 +290,25 @@ class Sealed:
             label = lambda key, room: blind_label(key, room, "category", category)  # noqa: E731
         else:
             return None
-        return [label(key, room) for key in keys.all() for room in view.partitions]
+        return [label(key, room) for key in keys.all() for room in visible.partitions]
 
-    def heads(self, view: View, rows: Sequence[EntryRow]) -> list[Head]:
-        keys = self.keyring.of(view.space.id)
+    def heads(self, visible: Visible, rows: Sequence[EntryRow]) -> list[Head]:
+        keys = self.keyring.of(visible.space)
         return [self.head(keys, row) for row in rows]
 
-    def history(self, view: View, number: int, before: int, limit: int) -> list[Revision]:
-        keys = self.keyring.of(view.space.id)
-        rows = self.store.entries.history(self.visible(view), number, before, limit)
+    def history(self, visible: Visible, number: int, before: int, limit: int) -> list[Revision]:
+        keys = self.keyring.of(visible.space)
+        rows = self.store.entries.history(visible, number, before, limit)
         return [open_revision(keys.get(row.key_id), row) for row in rows]
 
     def revision(self, space: UUID, row: RevisionRow) -> Revision:
         return open_revision(self.keyring.of(space).get(row.key_id), row)
 
-    def count_locked(self, view: View) -> int:
-        keys = self.keyring.of(view.space.id)
+    def count_locked(self, visible: Visible) -> int:
+        keys = self.keyring.of(visible.space)
         if len(keys.readable) == len(keys.known):
             return 0
-        return self.store.entries.count_locked(self.visible(view), list(keys.readable))
+        return self.store.entries.count_locked(visible, list(keys.readable))
 
     # Cursors
 

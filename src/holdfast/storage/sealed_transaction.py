@@ -9,16 +9,14 @@ from hashlib import blake2b
 from uuid import UUID
 
 from holdfast.contracts.rows import (
-    ALWAYS_INJECT,
-    ENCRYPTED,
     GUEST,
-    QUARANTINED,
     AuditRow,
     EntryRow,
     GrantRow,
     KeyRow,
     ReceiptRow,
     RevisionRow,
+    Visible,
 )
 from holdfast.contracts.storage import Transaction
 from holdfast.crypto.blind import blind_key, blind_name, fingerprint
@@ -30,9 +28,10 @@ from holdfast.domain.grant import Grant
 from holdfast.domain.ids import new_number
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
-from holdfast.domain.space import Space, SpaceKind
+from holdfast.domain.space import SpaceKind
 from holdfast.storage.codec import (
     entry_code,
+    entry_of,
     flags_of,
     grant_code,
     index_text,
@@ -42,7 +41,7 @@ from holdfast.storage.codec import (
 )
 from holdfast.storage.keyring import STORE, StaleKeys
 from holdfast.storage.payload import pack
-from holdfast.storage.sealed import Head, Place, Sealed, View
+from holdfast.storage.sealed import Head, Place, Sealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,25 +102,24 @@ class SealedTransaction:
 
     # Reading inside the transaction
 
-    def by_key(self, place: Place, view: View, namespace: str, key: str) -> list[Head]:
-        return self._sealed.heads_by_key(self.tx.entries, place.keys, view, namespace, key)
+    def by_key(self, place: Place, visible: Visible, namespace: str, key: str) -> list[Head]:
+        return self._sealed.heads_by_key(self.tx.entries, place.keys, visible, namespace, key)
 
-    def by_number(self, view: View, number: int, *, trashed: bool = False) -> Head | None:
-        return self._sealed.by_number(view, number, trashed=trashed, reads=self.tx.entries)
+    def by_number(self, visible: Visible, number: int, *, trashed: bool = False) -> Head | None:
+        return self._sealed.by_number(visible, number, trashed=trashed, reads=self.tx.entries)
 
-    def trashed_by_key(self, place: Place, view: View, namespace: str, key: str) -> list[Head]:
-        blinds = [blind_key(data_key, namespace, key) for data_key in place.keys.all()]
-        rows = self.tx.entries.trashed_by_key(self._sealed.visible(view), blinds)
+    def trashed_by_key(self, place: Place, visible: Visible, namespace: str, key: str) -> list[Head]:
+        blinds = place.keys.blinds(namespace, key)
+        rows = self.tx.entries.trashed_by_key(visible, blinds)
         return [self._sealed.head(place.keys, row) for row in rows]
 
     def own(
         self, place: Place, partition: Partition, owner: Principal, namespace: str, key: str
     ) -> Head | None:
         """The caller's own live row, expired ones included: they still hold the key until they are removed."""
-        view = View(place.space, owner, (partition,), now=_BEFORE_ALL_TIME)
-        blind = self._sealed.blind(owner)
-        for head in self.by_key(place, view, namespace, key):
-            if head.row.owner == blind:
+        visible = self._sealed.visible(place.space, owner, (partition,), _BEFORE_ALL_TIME)
+        for head in self.by_key(place, visible, namespace, key):
+            if head.row.owner == visible.viewer:
                 return head
         return None
 
@@ -169,7 +167,7 @@ class SealedTransaction:
             row = row._replace(number=number, sealed=seal(key, number, 1, pack(owner, content)))
         if text is not None:
             self.tx.terms.put(place.space.id, number, text, replaces=False)
-        return _entry(place.space, row, owner, content)
+        return entry_of(place.space.id, row, owner, content)
 
     def revise(
         self,
@@ -211,7 +209,7 @@ class SealedTransaction:
             self.tx.terms.put(place.space.id, old.number, text, replaces=old.length > 0)
         elif old.length:
             self.tx.terms.drop(place.space.id, [old.number])
-        return _entry(place.space, row, entry.owner, content)
+        return entry_of(place.space.id, row, entry.owner, content)
 
     def trash(self, place: Place, head: Head) -> Entry:
         entry = self._opened(head)
@@ -220,7 +218,7 @@ class SealedTransaction:
         if row.length:
             self.tx.terms.drop(place.space.id, [row.number])
             self.tx.spaces.recount(place.space.id, entries=0, indexed=-1, length=-row.length)
-        return _entry(place.space, row, entry.owner, entry.content)
+        return entry_of(place.space.id, row, entry.owner, entry.content)
 
     def restore(self, place: Place, head: Head) -> Entry:
         """Brings an entry back from the trash as it was, words included. A live one with its key is a Conflict."""
@@ -233,7 +231,7 @@ class SealedTransaction:
                 place.space.id, row.number, index_text(key, entry.content, None)[0], replaces=False
             )
             self.tx.spaces.recount(place.space.id, entries=0, indexed=1, length=row.length)
-        return _entry(place.space, row, entry.owner, entry.content)
+        return entry_of(place.space.id, row, entry.owner, entry.content)
 
     def purge(self, space: UUID, rows: Sequence[EntryRow], *, erase: bool = True) -> int:
         """Removes entries with everything derived from them, from every byte if they are to be erased. Needs no key."""
@@ -279,7 +277,7 @@ class SealedTransaction:
         )
         number = moved.number
         row = self.tx.entries.by_number(
-            self._sealed.visible(View(target.space, entry.owner, (entry.partition,), _BEFORE_ALL_TIME)),
+            self._sealed.visible(target.space, entry.owner, (entry.partition,), _BEFORE_ALL_TIME),
             number,
         )
         assert row is not None, "an entry created in this transaction is visible to its owner"
@@ -295,7 +293,7 @@ class SealedTransaction:
         )
         self.tx.entries.restate(target.space.id, row._replace(mac=entry_code(target.key, row)))
         self.purge(place.space.id, [head.row])
-        return _entry(target.space, row, entry.owner, content)
+        return entry_of(target.space.id, row, entry.owner, content)
 
     def _carry_revision(
         self, place: Place, old: RevisionRow, owner: Principal, target: Place, row: EntryRow
@@ -393,24 +391,6 @@ def receipt_key(sealed: Sealed, key: str) -> bytes:
 def audit_link(key: DataKey, before: bytes, row: AuditRow) -> bytes:
     line = json.dumps([part.hex() if isinstance(part, bytes) else part for part in row[:-1]])
     return blake2b(before + line.encode(), key=key.rows, digest_size=20).digest()
-
-
-def _entry(space: Space, row: EntryRow, owner: Principal, content: Content) -> Entry:
-    return Entry(
-        space.id,
-        row.number,
-        owner,
-        Partition(row.partition),
-        row.revision,
-        content,
-        row.created_us,
-        row.updated_us,
-        row.expires_us,
-        row.trashed_us,
-        row.flags & ALWAYS_INJECT != 0,
-        row.flags & ENCRYPTED != 0,
-        row.flags & QUARANTINED != 0,
-    )
 
 
 _BEFORE_ALL_TIME = -1

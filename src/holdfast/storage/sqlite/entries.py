@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import attrgetter
 from uuid import UUID
 
@@ -12,7 +12,7 @@ import apsw
 from holdfast.contracts.rows import LABEL_BYTES, EntryRow, MovedRow, PlacedRow, RevisionRow, Visible
 from holdfast.domain.errors import Conflict
 from holdfast.domain.ids import NUMBER_BITS
-from holdfast.storage.sqlite.connections import OnConnection, Reader
+from holdfast.storage.sqlite.connections import OnConnection, Reader, Row
 
 NUMBER_MASK = (1 << NUMBER_BITS) - 1
 
@@ -33,6 +33,9 @@ _LIVE = f"""{_SHOWN}
 
 _HIGHEST = (1 << 62) - 1
 
+_HEAD_ROW: Callable[[Row], EntryRow] = partial(tuple.__new__, EntryRow)
+"""EntryRow._make without its length check, a third of its price."""
+
 
 _BY_KEY = f"""
 SELECT {_HEAD}
@@ -51,7 +54,7 @@ class EntryReads:
         return self._number_of(space), _mask(partitions), _mask(private), viewer, now
 
     def _heads(self, sql: str, values: Sequence[object]) -> list[EntryRow]:
-        return list(map(EntryRow._make, self._reader.rows(sql, values)))
+        return list(map(_HEAD_ROW, self._reader.rows(sql, values)))
 
     def by_key(self, visible: Visible, keys: Sequence[bytes]) -> list[EntryRow]:
         """Sorted here: for the one row there nearly always is, SQLite's sorter would cost six times the read."""

@@ -15,30 +15,29 @@ _COLUMNS = "id, kind, name, owner, listed, key_id, created_us, sealed"
 
 
 class SpaceNumbers:
-    """Space id to number. A number is never given again, so what is once known stays true."""
+    """Space id to number. A number is never given again, so what is once committed stays true."""
 
     __slots__ = ("_known", "_reader")
 
-    def __init__(self, reader: Reader, known: dict[UUID, int]) -> None:
+    def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._known = known
+        self._known: dict[int, int] = {}
 
     def __call__(self, space: UUID) -> int:
-        number = self._known.get(space)
+        number = self._known.get(space.int)
         if number is None:
             rows = self._reader.rows("SELECT space FROM spaces WHERE id = ?", (space.bytes,))
             if not rows:
                 return NOWHERE
             number = int(rows[0][0])
-            self._remember(space, number)
+            if len(self._known) >= KNOWN_SPACES:
+                self._known.clear()
+            self._known[space.int] = number
         return number
 
-    def _remember(self, space: UUID, number: int) -> None:
-        if isinstance(self._reader, OnConnection):
-            return  # the transaction that made the space may still be undone
-        if len(self._known) >= KNOWN_SPACES:
-            self._known.clear()
-        self._known[space] = number
+    def forget(self) -> None:
+        """For a transaction: a space made by a job that was undone has no number."""
+        self._known.clear()
 
 
 class SpaceReads:
@@ -74,9 +73,10 @@ class SpaceReads:
 
 
 class SpaceWrites(SpaceReads):
-    def __init__(self, tx: OnConnection) -> None:
+    def __init__(self, tx: OnConnection, number_of: SpaceNumbers) -> None:
         super().__init__(tx)
         self._tx = tx
+        self._number_of = number_of
 
     def insert(self, row: SpaceRow) -> None:
         self._tx.run(
@@ -85,16 +85,22 @@ class SpaceWrites(SpaceReads):
         )
 
     def advance(self, space: UUID, *, entries: int, indexed: int, length: int) -> SpaceCounts | None:
+        """Two statements by number: together they cost a third of one UPDATE … RETURNING on this table."""
+        place = self._number_of(space)
         rows = self._tx.rows(
-            """
-            UPDATE spaces
-               SET seq = seq + 1, entries = entries + ?2, indexed = indexed + ?3, length = length + ?4
-             WHERE id = ?1
-            RETURNING seq, entries, indexed, length, key_id
-            """,
-            (space.bytes, entries, indexed, length),
+            "SELECT seq, entries, indexed, length, key_id FROM spaces WHERE space = ?", (place,)
         )
-        return SpaceCounts(*rows[0]) if rows else None
+        if not rows:
+            return None
+        old = SpaceCounts._make(rows[0])
+        counts = SpaceCounts(
+            old.seq + 1, old.entries + entries, old.indexed + indexed, old.length + length, old.key_id
+        )
+        self._tx.run(
+            "UPDATE spaces SET seq = ?2, entries = ?3, indexed = ?4, length = ?5 WHERE space = ?1",
+            (place, *counts[:4]),
+        )
+        return counts
 
     def recount(self, space: UUID, *, entries: int, indexed: int, length: int) -> None:
         self._tx.run(

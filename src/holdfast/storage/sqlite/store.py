@@ -6,7 +6,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeVar
-from uuid import UUID
 
 from holdfast.contracts.rows import KeyRow
 from holdfast.contracts.storage import Job
@@ -26,10 +25,9 @@ T = TypeVar("T")
 class SqliteStore:
     def __init__(self, connections: Connections) -> None:
         migrate(connections)
-        known_spaces: dict[UUID, int] = {}
         self._connections = connections
-        self._writer = Writer(connections, known_spaces)
-        self.entries = EntryReads(connections, SpaceNumbers(connections, known_spaces))
+        self._writer = Writer(connections)
+        self.entries = EntryReads(connections, SpaceNumbers(connections))
         self.spaces = SpaceReads(connections)
         self.names = NameReads(connections)
         self.keys = KeyReads(connections)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, TypeVar
-from uuid import UUID
 
 import apsw
 
@@ -40,12 +39,12 @@ log = logging.getLogger("holdfast")
 class SqliteTransaction:
     """One batch's view of the store; `entries`, `terms` … are the contracts' writes on the writer's connection."""
 
-    def __init__(self, db: apsw.Connection, known_spaces: dict[UUID, int]) -> None:
+    def __init__(self, db: apsw.Connection) -> None:
         tx = OnConnection(db)
-        number_of = SpaceNumbers(tx, known_spaces)
+        self.number_of = number_of = SpaceNumbers(tx)
         self.entries = EntryWrites(tx, number_of)
         self.terms = TermWrites(tx, number_of)
-        self.spaces = SpaceWrites(tx)
+        self.spaces = SpaceWrites(tx, number_of)
         self.names = NameWrites(tx)
         self.keys = KeyWrites(tx)
         self.grants = GrantWrites(tx)
@@ -75,9 +74,8 @@ class _Task:
 
 
 class Writer:
-    def __init__(self, connections: Connections, known_spaces: dict[UUID, int]) -> None:
+    def __init__(self, connections: Connections) -> None:
         self._connections = connections
-        self._known_spaces = known_spaces
         self._queue: SimpleQueue[_Task | None] = SimpleQueue()
         self._owed: list[_Task] = []
         self._slices = 0
@@ -124,7 +122,7 @@ class Writer:
         with self._connections.writing() as db:
             try:
                 db.execute("BEGIN IMMEDIATE").fetchall()
-                tx = SqliteTransaction(db, self._known_spaces)
+                tx = SqliteTransaction(db)
                 _run(db, tx, first)
                 while len(tasks) < BATCH and not self._queue.empty():
                     task = self._queue.get()
@@ -203,6 +201,7 @@ def _run(db: apsw.Connection, tx: SqliteTransaction, task: _Task) -> None:
         db.execute("ROLLBACK TO job").fetchall()
         tx.terms.forget_job()
         tx.audit.forget_job()
+        tx.number_of.forget()
         if not isinstance(refusal, HoldfastError):
             log.debug("a write failed", exc_info=refusal)
     db.execute("RELEASE job").fetchall()
