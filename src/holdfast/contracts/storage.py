@@ -345,6 +345,10 @@ class Store(Protocol):
         """Runs the job in a transaction; the future holds its result once that is durable, or its error."""
         ...
 
+    def write(self, job: Job[T]) -> T:
+        """Runs the job in a transaction and returns its result once that is durable."""
+        ...
+
     def close(self) -> None:
         """Finishes what was submitted, then lets go of everything. A second call does nothing."""
         ...

@@ -65,14 +65,14 @@ class Engine:
     def write(self, work: Write[T]) -> T:
         for _ in range(TRIES):
             try:
-                return self.submit(work).result()
+                return self.sealed.store.write(work.prepare())
             except StaleKeys as stale:
                 self.refresh(stale)
-        return self.submit(work).result()
+        return self.sealed.store.write(work.prepare())
 
     def run_job(self, job: Job[T]) -> T:
         """One transaction of long work."""
-        return self.sealed.store.submit(job).result()
+        return self.sealed.store.write(job)
 
     def refresh(self, stale: StaleKeys) -> None:
         for space in stale.args:

@@ -37,24 +37,18 @@ _NEVER = -1
 
 
 def entry_code(key: DataKey, row: EntryRow) -> bytes:
-    columns = _ENTRY.pack(
+    """Over every column but the code itself and the seal, which is bound to the entry by its own means."""
+    *columns, expires_us, trashed_us, flags, length, key_id, labels, _, _ = row
+    packed = _ENTRY.pack(
         key.space_bytes,
-        row.number,
-        row.partition,
-        row.owner,
-        row.key,
-        row.revision,
-        row.born,
-        row.seq,
-        row.created_us,
-        row.updated_us,
-        _NEVER if row.expires_us is None else row.expires_us,
-        _NEVER if row.trashed_us is None else row.trashed_us,
-        row.flags,
-        row.length,
-        row.key_id,
+        *columns,
+        _NEVER if expires_us is None else expires_us,
+        _NEVER if trashed_us is None else trashed_us,
+        flags,
+        length,
+        key_id,
     )
-    return row_code(key, columns + row.labels)
+    return row_code(key, packed + labels)
 
 
 def revision_code(key: DataKey, row: RevisionRow) -> bytes:

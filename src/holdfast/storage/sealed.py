@@ -240,7 +240,7 @@ class Sealed:
         """Live entries with this key, newest change first. A miss is believed only after a fresh look at the keys."""
         keys = self.keyring.of(visible.space)
         heads = self.heads_by_key(self.store.entries, keys, visible, namespace, key)
-        if not heads and (fresh := self.keyring.look_again(visible.space)).known != keys.known:
+        if not heads and (fresh := self.keyring.look_again(visible.space)) is not keys:
             heads = self.heads_by_key(self.store.entries, fresh, visible, namespace, key)
         return heads
 
@@ -249,8 +249,8 @@ class Sealed:
     ) -> list[Head]:
         if keys.known and not keys.readable:
             raise Locked
-        blinds = keys.blinds(namespace, key)
-        return [self.head(keys, row) for row in reads.by_key(visible, blinds)]
+        rows = reads.by_key(visible, keys.blinds(namespace, key))
+        return [self.head(keys, rows[0])] if len(rows) == 1 else [self.head(keys, row) for row in rows]
 
     def by_number(
         self, visible: Visible, number: int, *, trashed: bool = False, reads: EntryReads | None = None
@@ -261,7 +261,7 @@ class Sealed:
         return None if row is None else self.head(self.keyring.of(visible.space), row)
 
     def head(self, keys: SpaceKeys, row: EntryRow) -> Head:
-        key = keys.get(row.key_id)
+        key = keys.readable.get(row.key_id)
         entry = None if key is None else open_entry(key, row)
         if entry is None and key is not None:
             log.warning("an entry in space %s was changed outside the engine; it is locked", key.space)
@@ -362,7 +362,7 @@ def open_sealed(
         if store.spaces.all_after(None, 1):
             raise Locked(_STORE_KEY_GONE)
         _, row = keyring.mint(STORE, 1, now)
-        store.submit(lambda tx: None if tx.keys.of(STORE) else tx.keys.insert(row)).result()
+        store.write(lambda tx: None if tx.keys.of(STORE) else tx.keys.insert(row))
     return Sealed(store, keyring, keyring.look_again(STORE).current)
 
 

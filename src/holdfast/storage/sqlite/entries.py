@@ -61,7 +61,7 @@ class EntryReads:
         shown = self._shown(visible)
         found: list[EntryRow] = []
         for key in keys:
-            found += self._heads(_BY_KEY, (*shown, key))
+            found += map(_HEAD_ROW, self._reader.rows(_BY_KEY, (*shown, key)))
         return found if len(found) < 2 else sorted(found, key=attrgetter("seq"), reverse=True)
 
     def by_number(self, visible: Visible, number: int) -> EntryRow | None:

@@ -40,6 +40,9 @@ class SqliteStore:
     def submit(self, job: Job[T]) -> Future[T]:
         return self._writer.submit(job)
 
+    def write(self, job: Job[T]) -> T:
+        return self._writer.write(job)
+
     def close(self) -> None:
         self._writer.close()
         self._connections.close()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
@@ -28,6 +29,7 @@ from holdfast.storage.sqlite.spaces import SpaceNumbers, SpaceWrites
 from holdfast.storage.sqlite.terms import TermWrites, merge_slice
 
 BATCH = 256
+GATHER_SECONDS = 0.001
 SHARED_SLICES = 64
 """Merging steps that let other writes in between; after so many the rest is done at one go."""
 TRUNCATE_SECONDS = 10.0
@@ -60,14 +62,19 @@ class SqliteTransaction:
 
 @dataclass(slots=True)
 class _Task:
+    """A job and who waits for it: a future, or a thread at a lock, which costs a fraction of a future."""
+
     job: Job[Any]
-    future: Future[Any] = field(default_factory=Future)
+    future: Future[Any] | None = None
+    lock: Lock = field(default_factory=Lock)
     result: Any = None
     error: BaseException | None = None
     erases: bool = False
 
     def resolve(self) -> None:
-        if self.error is None:
+        if self.future is None:
+            self.lock.release()
+        elif self.error is None:
             self.future.set_result(self.result)
         else:
             self.future.set_exception(self.error)
@@ -79,18 +86,32 @@ class Writer:
         self._queue: SimpleQueue[_Task | None] = SimpleQueue()
         self._owed: list[_Task] = []
         self._slices = 0
+        self._crowd = 1
         self._lock = Lock()
         self._closed = False
         self._thread = Thread(target=self._serve, name="holdfast-writer", daemon=True)
         self._thread.start()
 
     def submit(self, job: Job[T]) -> Future[T]:
+        future: Future[T] = Future()
+        self._enqueue(_Task(job, future))
+        return future
+
+    def write(self, job: Job[T]) -> T:
         task = _Task(job)
+        task.lock.acquire()
+        self._enqueue(task)
+        task.lock.acquire()
+        if task.error is not None:
+            raise task.error
+        result: T = task.result
+        return result
+
+    def _enqueue(self, task: _Task) -> None:
         with self._lock:
             if self._closed:
                 raise Unavailable("This memory is closed; open it again.")
             self._queue.put(task)
-        return task.future
 
     def close(self) -> None:
         with self._lock:
@@ -124,8 +145,7 @@ class Writer:
                 db.execute("BEGIN IMMEDIATE").fetchall()
                 tx = SqliteTransaction(db)
                 _run(db, tx, first)
-                while len(tasks) < BATCH and not self._queue.empty():
-                    task = self._queue.get()
+                for task in self._waiting(tasks):
                     if task is None:
                         going_on = False
                         break
@@ -138,11 +158,23 @@ class Writer:
                 for task in tasks:
                     task.error = translated(error)
                     task.error.__cause__ = error
+        self._crowd = max(len(tasks), self._crowd // 2)
         self._owed += [task for task in tasks if task.erases and task.error is None]
         for task in tasks:
             if not (task.erases and task.error is None):
                 task.resolve()
         return going_on
+
+    def _waiting(self, taken: list[_Task]) -> Iterator[_Task | None]:
+        """Tasks to be committed with those already taken. While fewer have come than lately, it waits a moment for the
+        next: callers just answered are about to write again, and every one that still comes saves an fsync."""
+        while len(taken) < BATCH:
+            if len(taken) >= self._crowd and self._queue.empty():
+                return
+            try:
+                yield self._queue.get(timeout=GATHER_SECONDS)
+            except Empty:
+                return
 
     def _erase_some(self) -> None:
         """Merges the word index a little; once no deleted term is left, empties the write-ahead log and answers."""
