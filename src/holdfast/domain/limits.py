@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from holdfast.domain.errors import InvalidField, InvalidKey, MissingValue, TooLarge
+from holdfast.domain.errors import HoldfastError, InvalidField, InvalidKey, MissingValue, TooLarge
 
 KIB = 1024
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -35,7 +35,7 @@ def check_key(key: object, limits: Limits) -> str:
     key = key.strip()
     if not key:
         raise InvalidKey("A key must not be blank; leave it out to have one made.")
-    _check_size("A key", _encoded(key, InvalidKey("A key must be valid text.")), limits.key_bytes)
+    _check_size("A key", _encoded(key, InvalidKey, "A key must be valid text."), limits.key_bytes)
     if _CONTROL.search(key):
         raise InvalidKey("A key must not hold control characters.")
     return key
@@ -46,7 +46,7 @@ def check_text(text: object, cap: int, *, what: str = "The text") -> bytes:
         raise InvalidField(f"{what} must be text.")
     if not text.strip():
         raise MissingValue
-    body = _encoded(text, InvalidField(f"{what} holds characters that are not valid text (lone surrogates)."))
+    body = _encoded(text, InvalidField, "A text holds characters that are not valid text (lone surrogates).")
     if b"\0" in body:
         raise InvalidField(f"{what} must not hold NUL characters.")
     _check_size(what, body, cap)
@@ -56,7 +56,7 @@ def check_text(text: object, cap: int, *, what: str = "The text") -> bytes:
 def check_bytes(value: object, cap: int, *, what: str = "The value") -> bytes:
     """Opaque bytes, or text that becomes bytes; may be empty."""
     if isinstance(value, str):
-        value = _encoded(value, InvalidField(f"{what} holds characters that are not valid text."))
+        value = _encoded(value, InvalidField, "A value holds characters that are not valid text.")
     if not isinstance(value, bytes | bytearray | memoryview):
         raise InvalidField(f"{what} must be bytes or text.")
     body = bytes(value)
@@ -96,21 +96,23 @@ def check_limit(limit: object, cap: int) -> int:
 
 
 def _one_line(what: str, line: object, cap: int) -> str:
+    if line == "":
+        return ""
     if not isinstance(line, str):
         raise InvalidField(f"The {what} must be text.")
-    _encoded(line, InvalidField(f"The {what} holds characters that are not valid text (lone surrogates)."))
+    _encoded(line, InvalidField, "A field holds characters that are not valid text (lone surrogates).")
     if len(line) > cap:
         raise TooLarge(f"The {what} may have {cap} characters; it has {len(line)}.")
-    if len(line.splitlines()) > 1 or _CONTROL.search(line):
+    if _CONTROL.search(line) or len(line.splitlines()) > 1:
         raise InvalidField(f"The {what} must be one line without control characters.")
     return line
 
 
-def _encoded(text: str, refusal: Exception) -> bytes:
+def _encoded(text: str, refusal: type[HoldfastError], message: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise refusal from None
+        raise refusal(message) from None
 
 
 def _check_size(what: str, body: bytes, cap: int) -> None:

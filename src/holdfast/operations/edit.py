@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import Op, may_flag
@@ -170,11 +170,11 @@ def _revise(
         content, _ = scrubbed(engine, content)
     state = State.of(entry)
     if changes.no_expiry:
-        state = replace(state, expires_us=profile.retention.expires_us(None, tx.now))
+        state = state._replace(expires_us=profile.retention.expires_us(None, tx.now))
     elif changes.ttl is not None:
-        state = replace(state, expires_us=profile.retention.expires_us(changes.ttl, tx.now))
+        state = state._replace(expires_us=profile.retention.expires_us(changes.ttl, tx.now))
     if changes.always_inject is not None:
-        state = replace(state, always_inject=changes.always_inject)
+        state = state._replace(always_inject=changes.always_inject)
     revised = tx.revise(
         place,
         head,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.blind import fingerprint
@@ -38,8 +37,7 @@ MANY = 128
 """Rows of a batch in one transaction, so that other writers get their turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """What a caller asks to be remembered; None means: not said."""
 
     text: str | bytes
@@ -58,12 +56,11 @@ class Draft:
     idempotency_key: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Checked:
+class _Checked(NamedTuple):
     """A draft after every check that needs no store."""
 
     content: Content
-    said: frozenset[str]
+    draft: Draft
     ttl_us: int | None
     always_inject: bool | None
     encrypted: bool
@@ -74,8 +71,7 @@ class _Checked:
     request: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """A draft, and where it is to go under which policy."""
 
     profile: Profile
@@ -83,8 +79,7 @@ class Asked:
     draft: Draft
 
 
-@dataclass(frozen=True, slots=True)
-class _Ready:
+class _Ready(NamedTuple):
     """All that can be done before the transaction."""
 
     entered: Entered
@@ -186,17 +181,12 @@ def _check(engine: Engine, entered: Entered, profile: Profile, draft: Draft, now
         speaker=check_label("speaker", draft.speaker or "", limits) or None,
         at_us=None if draft.at is None else check_moment(draft.at),
     )
-    said = frozenset(
-        name
-        for name in ("hint", "category", "tags", "conversation", "speaker", "at")
-        if getattr(draft, name) is not None
-    )
     redacted = 0
     if profile.scrubbed and not draft.encrypted:
         content, redacted = scrubbed(engine, content)
     return _Checked(
         content=content,
-        said=said,
+        draft=draft,
         ttl_us=profile.retention.expires_us(draft.ttl, now),
         always_inject=draft.always_inject,
         encrypted=draft.encrypted,
@@ -209,8 +199,18 @@ def _check(engine: Engine, entered: Entered, profile: Profile, draft: Draft, now
 
 
 def scrubbed(engine: Engine, content: Content) -> tuple[Content, int]:
-    """Secrets leave every part that a model may come to see."""
+    """Secrets leave every part that a model may come to see. Most notes have none: one look over all parts tells."""
     scrub, found = engine.scrub, 0
+    parts = (
+        content.key,
+        content.hint,
+        content.category,
+        content.conversation,
+        content.speaker,
+        *content.tags,
+    )
+    if not scrub("\n".join(filter(None, (content.text, *parts)))).count:
+        return content, 0
     clean: dict[str, Any] = {}
     for name in ("hint", "key", "category", "conversation", "speaker"):
         if (value := getattr(content, name)) and (result := scrub(value)).count:
@@ -262,7 +262,7 @@ def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
 def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) -> Entry:
     checked, content, always = ready.checked, ready.checked.content, ready.checked.always_inject
     if head.entry is not None and ready.profile.keeps_omitted:
-        content = _keep_omitted(content, head.entry.content, checked.said)
+        content = _keep_omitted(content, head.entry.content, checked.draft)
         always = head.entry.always_inject if always is None else always
     return tx.revise(
         ready.place,
@@ -276,14 +276,14 @@ def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) ->
     )
 
 
-def _keep_omitted(content: Content, old: Content, said: frozenset[str]) -> Content:
+def _keep_omitted(content: Content, old: Content, draft: Draft) -> Content:
     return content._replace(
-        hint=content.hint if "hint" in said else old.hint,
-        category=content.category if "category" in said else old.category,
-        tags=content.tags if "tags" in said else old.tags,
-        conversation=content.conversation if "conversation" in said else old.conversation,
-        speaker=content.speaker if "speaker" in said else old.speaker,
-        at_us=content.at_us if "at" in said else old.at_us,
+        hint=old.hint if draft.hint is None else content.hint,
+        category=old.category if draft.category is None else content.category,
+        tags=old.tags if draft.tags is None else content.tags,
+        conversation=old.conversation if draft.conversation is None else content.conversation,
+        speaker=old.speaker if draft.speaker is None else content.speaker,
+        at_us=old.at_us if draft.at is None else content.at_us,
     )
 
 
@@ -349,6 +349,6 @@ def _request(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -
     if draft.idempotency_key is None:
         return b""
     asked = json.dumps(
-        [profile.name, str(entered.space.name.parts()), asdict(draft)], default=repr, sort_keys=True
+        [profile.name, str(entered.space.name.parts()), draft._asdict()], default=repr, sort_keys=True
     )
     return fingerprint(engine.sealed.store_key, asked.encode("utf-8", "surrogatepass"))

@@ -161,7 +161,7 @@ def index_text(key: DataKey, content: Content, body_terms: list[str] | None) -> 
         body_terms = blind_body(key, content.text)
     hint = blind_terms(key, analyse(content.hint)) if content.hint else []
     tags = blind_terms(key, analyse(" ".join(content.tags))) if content.tags else []
-    name = [] if is_made(content.key) else blind_terms(key, analyse(content.key))
+    name = [] if is_made(content.key) else blind_terms(key, analyse(content.key.replace("/", " ")))
     text = IndexText(*(" ".join(sorted(terms)) for terms in (hint, tags, name, body_terms)))
     return text, len(hint) + len(tags) + len(name) + len(body_terms)
 

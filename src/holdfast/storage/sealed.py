@@ -61,8 +61,7 @@ class Filter:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A space made ready for a write: its keys, and what must be stored with the write because it is new."""
 
     space: Space

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.contracts.rows import (
@@ -44,8 +44,7 @@ from holdfast.storage.payload import pack
 from holdfast.storage.sealed import Head, Place, Sealed
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """What an entry is besides what it says."""
 
     expires_us: int | None = None
@@ -389,9 +388,17 @@ def receipt_key(sealed: Sealed, key: str) -> bytes:
 
 
 def audit_link(key: DataKey, before: bytes, row: AuditRow) -> bytes:
-    line = json.dumps([part.hex() if isinstance(part, bytes) else part for part in row[:-1]])
-    return blake2b(before + line.encode(), key=key.rows, digest_size=20).digest()
+    """Every field with its length, so that nothing can move from one to the next."""
+    operation = row.operation.encode()
+    parts = (before, operation, row.actor, row.space, row.object)
+    sizes = bytes(map(len, parts))
+    return blake2b(
+        sizes + b"".join(parts) + _AUDIT.pack(row.at_us, row.revision, row.key_id),
+        key=key.rows,
+        digest_size=20,
+    ).digest()
 
 
+_AUDIT = struct.Struct(">qII")
 _BEFORE_ALL_TIME = -1
 """A `now` before which nothing can have expired."""

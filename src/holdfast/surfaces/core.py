@@ -358,7 +358,7 @@ def _asked(row: Mapping[str, Any]) -> Asked | HoldfastError:
     try:
         said = dict(row)
         space, in_context = said.pop("space", None), said.pop("in_context", True)
-        if unknown := sorted(set(said) - set(Draft.__dataclass_fields__) | set(said) & {"namespace"}):
+        if unknown := sorted(set(said) - set(Draft._fields) | set(said) & {"namespace"}):
             raise InvalidField(f"remember() has no argument `{unknown[0]}`.")
         if "text" not in said:
             raise MissingValue

@@ -64,13 +64,13 @@ class GrantWrites(GrantReads):
         )
 
     def delete(self, space: UUID, grantee: bytes, granted_by: bytes) -> int:
-        return self._tx.run(
+        return self._tx.count(
             "DELETE FROM grants WHERE space = ? AND grantee = ? AND granted_by = ?",
             (space.bytes, grantee, granted_by),
         )
 
     def delete_expired(self, now: int, limit: int) -> int:
-        return self._tx.run(
+        return self._tx.count(
             """
             DELETE FROM grants
              WHERE (space, grantee, granted_by) IN (SELECT space, grantee, granted_by

@@ -54,6 +54,3 @@ class AuditWrites(AuditReads):
             row,
         )
         self._last = row
-
-    def forget_job(self) -> None:
-        self._last = None

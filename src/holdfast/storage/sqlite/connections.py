@@ -54,11 +54,13 @@ class OnConnection:
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         return self.db.execute(sql, values).fetchall()
 
-    def run(self, sql: str, values: Sequence[Any] = ()) -> int:
-        """Executes a writing statement and says how many rows it changed."""
-        before = self.db.total_changes()
+    def run(self, sql: str, values: Sequence[Any] = ()) -> None:
         self.db.execute(sql, values).fetchall()
-        return self.db.total_changes() - before
+
+    def count(self, sql: str, values: Sequence[Any] = ()) -> int:
+        """Executes a writing statement and says how many rows it changed."""
+        self.db.execute(sql, values).fetchall()
+        return self.db.changes()
 
 
 class FileConnections:

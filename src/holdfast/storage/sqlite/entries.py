@@ -349,7 +349,7 @@ class EntryWrites(EntryReads):
     def insert(self, space: UUID, row: EntryRow) -> bool:
         place = self._number_of(space)
         try:
-            inserted = self._tx.run(
+            inserted = self._tx.count(
                 """
                 INSERT INTO entries (entry, space, partition, owner, key, revision, born, seq, created_us, updated_us,
                                      expires_us, trashed_us, flags, length, key_id, labels, mac, sealed)
@@ -415,7 +415,7 @@ class EntryWrites(EntryReads):
         )
 
     def prune(self, space: UUID, number: int, below: int) -> int:
-        return self._tx.run(
+        return self._tx.count(
             "DELETE FROM revisions WHERE entry = ? AND revision < ?",
             (_entry(self._number_of(space), number), below),
         )
@@ -428,7 +428,7 @@ class EntryWrites(EntryReads):
             for labels, seq in self._tx.rows("SELECT labels, seq FROM entries WHERE entry = ?", (entry,)):
                 self._unlabel(place, entry, labels, seq)
             self._tx.run("DELETE FROM revisions WHERE entry = ?", (entry,))
-            deleted += self._tx.run("DELETE FROM entries WHERE entry = ?", (entry,))
+            deleted += self._tx.count("DELETE FROM entries WHERE entry = ?", (entry,))
         return deleted
 
     def delete_space(self, space: UUID) -> int:
@@ -436,7 +436,7 @@ class EntryWrites(EntryReads):
         first, last = _entry(place, 0), _entry(place + 1, 0)
         self._tx.run("DELETE FROM labels WHERE space = ?", (place,))
         self._tx.run("DELETE FROM revisions WHERE entry > ? AND entry < ?", (first, last))
-        return self._tx.run("DELETE FROM entries WHERE entry > ? AND entry < ?", (first, last))
+        return self._tx.count("DELETE FROM entries WHERE entry > ? AND entry < ?", (first, last))
 
 
 @lru_cache(maxsize=256)

@@ -45,7 +45,7 @@ class KeyWrites(KeyReads):
         )
 
     def delete(self, space: UUID, key_id: int | None = None) -> int:
-        return self._tx.run(
+        return self._tx.count(
             "DELETE FROM data_keys WHERE space = ?1 AND (?2 IS NULL OR key_id = ?2)", (space.bytes, key_id)
         )
 

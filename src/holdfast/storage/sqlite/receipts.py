@@ -43,7 +43,7 @@ class ReceiptWrites(ReceiptReads):
         )
 
     def delete_before(self, moment: int, limit: int) -> int:
-        return self._tx.run(
+        return self._tx.count(
             """
             DELETE FROM receipts
              WHERE (principal, key) IN (SELECT principal, key FROM receipts WHERE created_us < ? LIMIT ?)
@@ -52,7 +52,7 @@ class ReceiptWrites(ReceiptReads):
         )
 
     def delete_entry(self, space: UUID, number: int) -> int:
-        return self._tx.run("DELETE FROM receipts WHERE space = ? AND number = ?", (space.bytes, number))
+        return self._tx.count("DELETE FROM receipts WHERE space = ? AND number = ?", (space.bytes, number))
 
     def delete_space(self, space: UUID) -> int:
-        return self._tx.run("DELETE FROM receipts WHERE space = ?", (space.bytes,))
+        return self._tx.count("DELETE FROM receipts WHERE space = ?", (space.bytes,))

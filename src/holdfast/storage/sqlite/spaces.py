@@ -35,10 +35,6 @@ class SpaceNumbers:
             self._known[space.int] = number
         return number
 
-    def forget(self) -> None:
-        """For a transaction: a space made by a job that was undone has no number."""
-        self._known.clear()
-
 
 class SpaceReads:
     def __init__(self, reader: Reader) -> None:

@@ -1,5 +1,5 @@
 """The word index: blind terms in FTS5. Rows are collected while jobs run and written once, in order, before the
-commit: inside a savepoint FTS5 costs half as much again, and out of order it starts a new segment for every row."""
+commit: out of order FTS5 starts a new segment for every row."""
 
 from __future__ import annotations
 

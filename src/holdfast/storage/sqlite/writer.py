@@ -1,5 +1,5 @@
-"""One thread that writes. It commits all waiting jobs together, so that many callers share one fsync; each job stands
-in a savepoint of its own, so that one that fails takes nothing from the others."""
+"""One thread that writes. It commits all waiting jobs together, so that many callers share one fsync. A job that is
+refused takes nothing from the others: if it had written, the batch is undone and run again without it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import apsw
 
 from holdfast.contracts.storage import Job
-from holdfast.domain.errors import HoldfastError, Unavailable
+from holdfast.domain.errors import Unavailable
 from holdfast.storage.sqlite.access import GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.sqlite.audit import AuditWrites
 from holdfast.storage.sqlite.connections import Connections, OnConnection
@@ -43,7 +43,8 @@ class SqliteTransaction:
 
     def __init__(self, db: apsw.Connection) -> None:
         tx = OnConnection(db)
-        self.number_of = number_of = SpaceNumbers(tx)
+        number_of = SpaceNumbers(tx)
+        self.db = db
         self.entries = EntryWrites(tx, number_of)
         self.terms = TermWrites(tx, number_of)
         self.spaces = SpaceWrites(tx, number_of)
@@ -142,22 +143,18 @@ class Writer:
         going_on = True
         with self._connections.writing() as db:
             try:
-                db.execute("BEGIN IMMEDIATE").fetchall()
-                tx = SqliteTransaction(db)
-                _run(db, tx, first)
-                for task in self._waiting(tasks):
-                    if task is None:
-                        going_on = False
-                        break
-                    tasks.append(task)
-                    _run(db, tx, task)
-                tx.terms.flush()
-                db.execute("COMMIT").fetchall()
+                with _transaction(db) as tx:
+                    _run(tx, first)
+                    for task in self._waiting(tasks):
+                        if task is None:
+                            going_on = False
+                            break
+                        tasks.append(task)
+                        _run(tx, task)
+            except _HalfDone:
+                _commit_without_the_refused(db, tasks)
             except apsw.Error as error:
-                _roll_back(db)
-                for task in tasks:
-                    task.error = translated(error)
-                    task.error.__cause__ = error
+                _fail(tasks, error)
         self._crowd = max(len(tasks), self._crowd // 2)
         self._owed += [task for task in tasks if task.erases and task.error is None]
         for task in tasks:
@@ -218,9 +215,29 @@ class Writer:
                     return
 
 
-def _run(db: apsw.Connection, tx: SqliteTransaction, task: _Task) -> None:
-    """A job's own refusal undoes that job alone; a failure of the database itself undoes the batch."""
-    db.execute("SAVEPOINT job").fetchall()
+class _HalfDone(Exception):
+    """A job was refused after it had written: the batch has to be undone."""
+
+
+@contextlib.contextmanager
+def _transaction(db: apsw.Connection) -> Iterator[SqliteTransaction]:
+    db.execute("BEGIN IMMEDIATE").fetchall()
+    try:
+        tx = SqliteTransaction(db)
+        yield tx
+        tx.terms.flush()
+        db.execute("COMMIT").fetchall()
+    except BaseException:
+        if db.in_transaction:
+            with contextlib.suppress(apsw.Error):
+                db.execute("ROLLBACK").fetchall()
+        raise
+
+
+def _run(tx: SqliteTransaction, task: _Task) -> None:
+    """A job that is refused before it wrote anything leaves no trace: most are. It needs no savepoint, which would be
+    two statements more for every write."""
+    before = tx.db.total_changes()
     tx.erases = False
     try:
         task.result = task.job(tx)
@@ -230,16 +247,30 @@ def _run(db: apsw.Connection, tx: SqliteTransaction, task: _Task) -> None:
         raise
     except BaseException as refusal:
         task.error = refusal
-        db.execute("ROLLBACK TO job").fetchall()
         tx.terms.forget_job()
-        tx.audit.forget_job()
-        tx.number_of.forget()
-        if not isinstance(refusal, HoldfastError):
-            log.debug("a write failed", exc_info=refusal)
-    db.execute("RELEASE job").fetchall()
+        if tx.db.total_changes() != before:
+            raise _HalfDone from None
 
 
-def _roll_back(db: apsw.Connection) -> None:
-    if db.in_transaction:
-        with contextlib.suppress(apsw.Error):
-            db.execute("ROLLBACK").fetchall()
+def _commit_without_the_refused(db: apsw.Connection, tasks: list[_Task]) -> None:
+    """After a batch was undone: runs the others again. A job depends on nothing but the transaction it is given."""
+    while True:
+        try:
+            with _transaction(db) as tx:
+                for task in tasks:
+                    if task.error is None:
+                        _run(tx, task)
+            return
+        except _HalfDone:
+            continue
+        except apsw.Error as error:
+            _fail(tasks, error)
+            return
+
+
+def _fail(tasks: list[_Task], error: apsw.Error) -> None:
+    """The database itself failed: nothing of the batch was kept."""
+    for task in tasks:
+        if task.error is None:
+            task.error = translated(error)
+            task.error.__cause__ = error
