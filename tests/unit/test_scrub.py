@@ -460,7 +460,8 @@ def test_card_numbers_are_replaced_only_when_asked_and_only_with_the_right_check
     card = "4111" + " 1111" * 3
     assert scrub(f"card {card} 12/26").count == 0
     assert scrub(f"card {card} 12/26", cards=True).text == "card [redacted:card-number] 12/26"
-    assert scrub(f"card {card[:-1]}2", cards=True).count == 0
+    wrong = [f"card {card[:-1]}{digit}" for digit in "023456789"]
+    assert [text for text in wrong if scrub(text, cards=True).count] == []
     assert scrub(f"order {'5' * 16} at 1700000000000", cards=True).count == 0
     assert scrub(f"amex {'3782'}-822463-10005", cards=True).found == (("card-number", 1),)
 
@@ -519,6 +520,9 @@ The boarding pass is in the blue folder.
 The build must pass before the merge: green only.
 pass rate: 98 percent
 Pass the salt, please.
+Pass :class:`Path` objects to it
+1 pass is enough.
+otpauth://totp/acme:bob?issuer=acme
 The mountain pass was closed in winter.
 passport: renew in June
 token budget is 2000
@@ -627,6 +631,7 @@ The wifi at the cabin is slow.
 The password manager is Bitwarden
 password manager: KeePass
 1password: team vault
+1Password is great
 My LastPass: family plan
 Das Passwort muss mindestens 12 Zeichen haben.
 Das Passwort ist falsch
@@ -667,47 +672,39 @@ the password to the archive is with Bob
 password for staging is the same as for dev
 """.strip().split("\n")
 
-NOUNS = "garden invoice deploy tokeniser password token secret key report budget cluster migration holiday recipe".split()
-LABELS = "tokens token_budget secret_count password_length api_keys session key total max_tokens".split()
-VERBS = "moved checked fixed renamed reviewed shipped paused measured described".split()
+WORDS = {
+    "noun": "garden invoice deploy tokeniser password token secret key report budget cluster migration recipe",
+    "label": "tokens token_budget secret_count password_length api_keys session key total max_tokens",
+    "verb": "moved checked fixed renamed reviewed shipped paused measured described",
+    "name": "Anna Boris Chen Divya",
+}
 TAILS = (
-    "on {day} May 2023",
-    "in commit {sha1}",
-    "for request {uuid}",
-    "see https://example.com/{word}/{n}?page={n}",
-    "in src/{word}/{word}_service.py:{n}",
+    "on {digits:1} May 2023",
+    "in commit {hex:40}",
+    f"for request {UUID}",
+    "see https://example.com/{noun}/{n}?page={n}",
+    "in src/{noun}/{noun}_service.py:{n}",
     "after {n} tokens",
-    "with digest sha256:{sha256}",
-    "version v{n}.{day}.0",
-    "because the {word} policy says so",
-    "`{word}_{word}({word}={word}.{word})`",
+    "with digest sha256:{hex:64}",
+    "version v{n}.{digits:1}.0",
+    "because the {noun} policy says so",
+    "`{noun}_{noun}({noun}={noun}.{noun})`",
     "row {n}: {label}={n}",
-    "and the {word} is {word} again",
+    "and the {noun} is {noun} again",
     "by bob@example.com, ticket #{n}",
-    "{label}: {word}, {label}: {n}",
-    "(trace {sha1})",
+    "{label}: {noun}, {label}: {n}",
+    "(trace {hex:40})",
 )
 
 
 def clean_note(rng: random.Random) -> str:
-    def hexes(count: int) -> str:
-        return fill(f"{{hex:{count}}}", rng)
+    def word(match: re.Match[str]) -> str:
+        return rng.choice(WORDS[match[1]].split())
 
-    def tail() -> str:
-        words = iter(lambda: rng.choice(NOUNS), None)
-        template = re.sub(r"\{word\}", lambda _: next(words), rng.choice(TAILS))
-        return template.format(
-            label=rng.choice(LABELS),
-            day=rng.randrange(1, 29),
-            n=rng.randrange(2, 99_999),
-            sha1=hexes(40),
-            sha256=hexes(64),
-            uuid=fill(UUID, rng),
-        )
-
-    names = "Anna Boris Chen Divya".split()
-    head = f"{rng.choice(names)} {rng.choice(VERBS)} the {rng.choice(NOUNS)} {tail()}"
-    return f"{head}, and the {rng.choice(NOUNS)} was {rng.choice(VERBS)} {tail()}."
+    note = f"{{name}} {{verb}} the {{noun}} {rng.choice(TAILS)}, and the {{noun}} was {{verb}} {rng.choice(TAILS)}."
+    note = re.sub(r"\{(noun|label|verb|name)\}", word, note)
+    note = re.sub(r"\{n\}", lambda _: str(rng.randrange(2, 99_999)), note)
+    return fill(note, rng)
 
 
 def test_notes_without_a_secret_stay_as_they_are() -> None:
@@ -747,7 +744,7 @@ def pieces() -> st.SearchStrategy[str]:
 
 
 @given(pieces())
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @example("password=[redacted:password] secret")
 def test_scrubbing_twice_changes_nothing_more(text: str) -> None:
     once = scrub(text)
@@ -756,7 +753,7 @@ def test_scrubbing_twice_changes_nothing_more(text: str) -> None:
 
 
 @given(pieces())
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_all_that_is_not_a_secret_is_kept_in_place(text: str) -> None:
     scrubbed = scrub(text).text
     kept = re.split(r"\[redacted:[a-z0-9\-]+\]", scrubbed)
@@ -769,6 +766,7 @@ def test_all_that_is_not_a_secret_is_kept_in_place(text: str) -> None:
     assert text.endswith(kept[-1])
 
 
+@settings(deadline=None)
 @given(st.text() | st.binary().map(lambda raw: raw.decode("utf-8", "surrogateescape")))
 @example("\ud800 password=\ud800\udfff1abc")
 @example("\x00password\x00=\x00hunter2")
@@ -779,12 +777,18 @@ def test_any_text_is_accepted(text: str) -> None:
 
 
 def unbounded(tree: Any, *, inside: bool = False) -> list[str]:
-    """Repeats that could make a match take more than a bounded number of steps, or a repeat in a repeat of many."""
+    """Repeats that could take more than a bounded number of steps, or many steps inside another repeat.
+
+    A run of one class that never gives back is allowed: it is walked once, from its start.
+    """
     found = []
     for op, argument in tree:
         if op in (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT):
             _, most, inner = argument
-            if most is _constants.MAXREPEAT:
+            is_plain_run = (
+                op is _constants.POSSESSIVE_REPEAT and len(inner) == 1 and inner[0][0] is _constants.IN
+            )
+            if most is _constants.MAXREPEAT and (inside or not is_plain_run):
                 found.append(f"{op} without an upper bound")
             if inside and most > 128:
                 found.append(f"{op} up to {most} inside another repeat")
@@ -800,7 +804,8 @@ def unbounded(tree: Any, *, inside: bool = False) -> list[str]:
 
 def patterns() -> list[str]:
     compiled = [value.pattern for value in vars(module).values() if isinstance(value, re.Pattern)]
-    return compiled + [row.body for row in SHAPES] + [pattern for _, _, pattern in MARKED]
+    later = [row.body for row in SHAPES] + [pattern for _, _, pattern in MARKED]
+    return [*compiled, *later, module._CUT_BEFORE_CJK]
 
 
 @pytest.mark.parametrize("pattern", patterns())

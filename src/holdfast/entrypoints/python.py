@@ -16,7 +16,7 @@ from holdfast.contracts.directory import Directory
 from holdfast.domain.errors import HoldfastError, InvalidField
 from holdfast.domain.principal import Caller, Principal, PrincipalKind, principal
 from holdfast.entrypoints.keys import Keys
-from holdfast.entrypoints.waiting import Door, awaiting, blocking
+from holdfast.entrypoints.waiting import Door, awaiting, blocking, reading, reading_later, reading_there
 from holdfast.operations.answers import Swept
 from holdfast.operations.sweep import Sweeper, sweep
 from holdfast.settings import Settings, load
@@ -31,20 +31,20 @@ log = logging.getLogger("holdfast")
 
 class Facts(Door):
     store = blocking(FactCalls.store)
-    get = blocking(FactCalls.get)
-    list = blocking(FactCalls.list)
-    history = blocking(FactCalls.history)
+    get = reading(FactCalls.get)
+    list = reading(FactCalls.list)
+    history = reading(FactCalls.history)
     forget = blocking(FactCalls.forget)
-    my_memory = blocking(FactCalls.my_memory)
+    my_memory = reading(FactCalls.my_memory)
 
 
 class AsyncFacts(Door):
     store = awaiting(FactCalls.store)
-    get = awaiting(FactCalls.get)
-    list = awaiting(FactCalls.list)
-    history = awaiting(FactCalls.history)
+    get = reading_later(FactCalls.get)
+    list = reading_later(FactCalls.list)
+    history = reading_later(FactCalls.history)
     forget = awaiting(FactCalls.forget)
-    my_memory = awaiting(FactCalls.my_memory)
+    my_memory = reading_later(FactCalls.my_memory)
 
 
 class Administration(Door):
@@ -70,24 +70,24 @@ class Own(Door):
 
     remember = blocking(CoreCalls.remember)
     remember_many = blocking(CoreCalls.remember_many)
-    get = blocking(CoreCalls.get)
-    list = blocking(CoreCalls.list)
-    history = blocking(CoreCalls.history)
+    get = reading(CoreCalls.get)
+    list = reading(CoreCalls.list)
+    history = reading(CoreCalls.history)
     edit = blocking(CoreCalls.edit)
     replace = blocking(CoreCalls.replace)
     rename = blocking(CoreCalls.rename)
     flag = blocking(CoreCalls.flag)
     undo = blocking(CoreCalls.undo)
     trash = blocking(CoreCalls.trash)
-    trashed = blocking(CoreCalls.trashed)
-    locked = blocking(CoreCalls.locked)
+    trashed = reading(CoreCalls.trashed)
+    locked = reading(CoreCalls.locked)
     restore = blocking(CoreCalls.restore)
     purge = blocking(CoreCalls.purge)
     forget = blocking(CoreCalls.forget)
     share = blocking(CoreCalls.share)
     unshare = blocking(CoreCalls.unshare)
-    grants = blocking(CoreCalls.grants)
-    spaces = blocking(CoreCalls.spaces)
+    grants = reading(CoreCalls.grants)
+    spaces = reading(CoreCalls.spaces)
     create_space = blocking(CoreCalls.create_space)
 
 
@@ -102,24 +102,24 @@ class AsyncOwn(Door):
 
     remember = awaiting(CoreCalls.remember)
     remember_many = awaiting(CoreCalls.remember_many)
-    get = awaiting(CoreCalls.get)
-    list = awaiting(CoreCalls.list)
-    history = awaiting(CoreCalls.history)
+    get = reading_later(CoreCalls.get)
+    list = reading_later(CoreCalls.list)
+    history = reading_later(CoreCalls.history)
     edit = awaiting(CoreCalls.edit)
     replace = awaiting(CoreCalls.replace)
     rename = awaiting(CoreCalls.rename)
     flag = awaiting(CoreCalls.flag)
     undo = awaiting(CoreCalls.undo)
     trash = awaiting(CoreCalls.trash)
-    trashed = awaiting(CoreCalls.trashed)
-    locked = awaiting(CoreCalls.locked)
+    trashed = reading_later(CoreCalls.trashed)
+    locked = reading_later(CoreCalls.locked)
     restore = awaiting(CoreCalls.restore)
     purge = awaiting(CoreCalls.purge)
     forget = awaiting(CoreCalls.forget)
     share = awaiting(CoreCalls.share)
     unshare = awaiting(CoreCalls.unshare)
-    grants = awaiting(CoreCalls.grants)
-    spaces = awaiting(CoreCalls.spaces)
+    grants = reading_later(CoreCalls.grants)
+    spaces = reading_later(CoreCalls.spaces)
     create_space = awaiting(CoreCalls.create_space)
 
 
@@ -133,10 +133,10 @@ class Handle(Door):
         self._subject = subject
 
     store = blocking(HandlerCalls.store)
-    recall = blocking(HandlerCalls.recall)
-    list = blocking(HandlerCalls.list)
+    recall = reading_there(HandlerCalls.recall)
+    list = reading_there(HandlerCalls.list)
     delete = blocking(HandlerCalls.delete)
-    context = blocking(HandlerCalls.context)
+    context = reading_there(HandlerCalls.context)
 
     def namespace(self) -> str:
         return self._calls.namespace()
@@ -156,10 +156,10 @@ class AsyncHandle(Door):
         self._subject = subject
 
     store = awaiting(HandlerCalls.store)
-    recall = awaiting(HandlerCalls.recall)
-    list = awaiting(HandlerCalls.list)
+    recall = reading_later(HandlerCalls.recall)
+    list = reading_later(HandlerCalls.list)
     delete = awaiting(HandlerCalls.delete)
-    context = awaiting(HandlerCalls.context)
+    context = reading_later(HandlerCalls.context)
 
     def namespace(self) -> str:
         return self._calls.namespace()

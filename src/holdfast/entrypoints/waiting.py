@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from holdfast.domain.errors import Unavailable
 from holdfast.operations.engine import TRIES, Engine
-from holdfast.operations.work import Read, Steps, Work, Write
+from holdfast.operations.work import Steps, Work, Write
 from holdfast.storage.keyring import StaleKeys
 from holdfast.surfaces.core import Seat
 
@@ -26,21 +26,43 @@ class Door:
         self._seat = seat
 
 
+def reading(call: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """A read of a surface that needs nothing but its seat, as it stands: nothing lies between it and the caller."""
+    return call
+
+
+def reading_there(call: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """A read that needs the surface's own state."""
+
+    @wraps(call)
+    def method(door: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return call(door._calls, *args, **kwargs)
+
+    return method
+
+
+def reading_later(call: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[Any, P], Awaitable[T]]:
+    """The read as a method to be awaited. The embedded store answers in microseconds, so it runs where it stands."""
+
+    @wraps(call)
+    async def method(door: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return call(door._calls, *args, **kwargs)
+
+    return method
+
+
 def blocking(call: Callable[Concatenate[C, P], Work[T]]) -> Callable[Concatenate[Any, P], T]:
     """The call as a method that returns when its work is done."""
 
     @wraps(call)
     def method(door: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        work = call(door._calls, *args, **kwargs)
-        if type(work) is Read and door._seat.engine_or_none is not None:
-            return work.run()
-        return carry_out(door._seat, work)
+        return carry_out(door._seat, call(door._calls, *args, **kwargs))
 
     return method
 
 
 def awaiting(call: Callable[Concatenate[C, P], Work[T]]) -> Callable[Concatenate[Any, P], Awaitable[T]]:
-    """The call as a method to be awaited: short reads run at once, writes wait for the writer without a thread."""
+    """The call as a method to be awaited: it waits for the writer without a thread of its own."""
 
     @wraps(call)
     async def method(door: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -50,23 +72,17 @@ def awaiting(call: Callable[Concatenate[C, P], Work[T]]) -> Callable[Concatenate
 
 
 def carry_out(seat: Seat, work: Work[T]) -> T:
-    if seat.engine_or_none is None:
+    if seat.is_off:
         return _off(seat, work)
-    if isinstance(work, Write):
-        return seat.engine.write(work)
-    return work.run()
+    return seat.engine.write(work) if isinstance(work, Write) else work.run()
 
 
 async def carry_out_async(seat: Seat, work: Work[T]) -> T:
-    if seat.engine_or_none is None:
+    if seat.is_off:
         return _off(seat, work)
-    match work:
-        case Read():
-            return work.run()
-        case Steps():
-            return await asyncio.to_thread(work.run)
-        case Write():
-            return await _write(seat.engine, work)
+    if isinstance(work, Steps):
+        return await asyncio.to_thread(work.run)
+    return await _write(seat.engine, work)
 
 
 async def _write(engine: Engine, work: Write[T]) -> T:

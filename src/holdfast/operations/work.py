@@ -13,21 +13,13 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Read(Generic[T]):
-    """Short and without side effects: a door may run it where it stands."""
-
-    run: Callable[[], T]
-    off: Callable[[], T] | None = None
-    """What is answered when memory is off; None means that the call is refused as unavailable."""
-
-
-@dataclass(slots=True)
 class Write(Generic[T]):
     """Checked and sealed by `prepare`, which gives the job for the store's writer. A job whose keys changed meanwhile
     is prepared again, so preparing must not have effects."""
 
     prepare: Callable[[], Job[T]]
     off: Callable[[], T] | None = None
+    """What is answered when memory is off; None means that the call is refused as unavailable."""
 
 
 @dataclass(slots=True)
@@ -38,4 +30,4 @@ class Steps(Generic[T]):
     off: Callable[[], T] | None = None
 
 
-Work = Read[T] | Write[T] | Steps[T]
+Work = Write[T] | Steps[T]

@@ -1,5 +1,5 @@
 """The core vocabulary: remember, read, change, remove, undo, share. One shared description of every call: doors take
-the signatures and sentences from here."""
+the signatures and sentences from here. Reads answer at once; writes come back as work to be waited for."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from holdfast.operations.remember import MANY, Asked, Draft
 from holdfast.operations.resolve import Target
 from holdfast.operations.share import Unshared
 from holdfast.operations.spaces import SpaceInfo
-from holdfast.operations.work import Read, Steps, Write
+from holdfast.operations.work import Steps, Write
 from holdfast.storage.sealed import Filter
 
 SpaceId = UUID | str | None
@@ -48,6 +48,10 @@ class Seat:
     engine_or_none: Engine | None
     caller: Caller
     reason: str = ""
+
+    @property
+    def is_off(self) -> bool:
+        return self.engine_or_none is None
 
     @property
     def engine(self) -> Engine:
@@ -115,11 +119,11 @@ class CoreCalls:
         id: str | UUID | None = None,
         space: SpaceId = None,
         in_context: bool = True,
-    ) -> Read[Entry]:
+    ) -> Entry:
         """One memory by key or id; NotFound when there is none the caller may see. `in_context=False` reads one of
         those that are kept from models."""
-        seat, target = self._seat, self._target(key, id, space, in_context=in_context)
-        return Read(lambda: read.get(seat.engine, seat.caller, target))
+        seat, target = self._seat, _target(key, id, space, in_context=in_context)
+        return read.get(seat.engine, seat.caller, target)
 
     def list(
         self,
@@ -132,7 +136,7 @@ class CoreCalls:
         expiring_within: int | timedelta | None = None,
         limit: int = 100,
         cursor: str | None = None,
-    ) -> Read[Page]:
+    ) -> Page:
         """Memories, newest change first; `prefix` is taken literally; `cursor` of a page gives the next."""
         listing = Listing(
             partitions=_partitions(partition),
@@ -143,9 +147,9 @@ class CoreCalls:
             expiring_within=expiring_within,
         )
         seat = self._seat
-        return Read(
-            lambda: read.list_entries(seat.engine, seat.caller, listing), off=lambda: Page(note=seat.reason)
-        )
+        if seat.is_off:
+            return Page(note=seat.reason)
+        return read.list_entries(seat.engine, seat.caller, listing)
 
     def history(
         self,
@@ -155,10 +159,10 @@ class CoreCalls:
         space: SpaceId = None,
         limit: int = 100,
         before: int | None = None,
-    ) -> Read[Revisions]:
+    ) -> Revisions:
         """Every state of a memory, the present one first; `before` a revision goes on from there."""
-        seat, target = self._seat, self._target(key, id, space)
-        return Read(lambda: read.history(seat.engine, seat.caller, target, limit, before))
+        seat, target = self._seat, _target(key, id, space)
+        return read.history(seat.engine, seat.caller, target, limit, before)
 
     def edit(
         self,
@@ -179,7 +183,7 @@ class CoreCalls:
         changes = Changes(
             text, hint, category, tags_of(tags), ttl, no_expiry, always_inject, expected_revision
         )
-        seat, target = self._seat, self._target(key, id, space)
+        seat, target = self._seat, _target(key, id, space)
         return Write(lambda: edit.edit(seat.engine, seat.caller, target, changes))
 
     def replace(
@@ -193,7 +197,7 @@ class CoreCalls:
         expected_revision: int | None = None,
     ) -> Write[Replaced]:
         """Replaces the first occurrence of a passage and says how often it had occurred."""
-        seat, target = self._seat, self._target(key, id, space)
+        seat, target = self._seat, _target(key, id, space)
         return Write(lambda: edit.replace_text(seat.engine, seat.caller, target, old, new, expected_revision))
 
     def rename(
@@ -207,7 +211,7 @@ class CoreCalls:
         expected_revision: int | None = None,
     ) -> Write[Entry]:
         """Gives a memory another key, or moves it to another space, in one step with its history."""
-        seat, target = self._seat, self._target(key, id, space)
+        seat, target = self._seat, _target(key, id, space)
         return Write(
             lambda: edit.rename(
                 seat.engine, seat.caller, target, new_key, space_of(to_space), expected_revision
@@ -235,7 +239,7 @@ class CoreCalls:
         expected_revision: int | None = None,
     ) -> Write[Entry]:
         """Brings back the state before the last change, or a given revision; undoing again goes further back."""
-        seat, target = self._seat, self._target(key, id, space)
+        seat, target = self._seat, _target(key, id, space)
         return Write(lambda: undo.undo(seat.engine, seat.caller, target, to_revision, expected_revision))
 
     def trash(
@@ -247,34 +251,34 @@ class CoreCalls:
         expected_revision: int | None = None,
     ) -> Write[Entry]:
         """Puts a memory into the trash, where it stays restorable for 30 days."""
-        seat, target = self._seat, self._target(key, id, space)
+        seat, target = self._seat, _target(key, id, space)
         return Write(lambda: remove.trash(seat.engine, seat.caller, target, expected_revision))
 
-    def trashed(self, *, space: SpaceId = None, limit: int = 100, cursor: str | None = None) -> Read[Page]:
+    def trashed(self, *, space: SpaceId = None, limit: int = 100, cursor: str | None = None) -> Page:
         """What lies in the trash."""
         seat, listing = self._seat, Listing(MODEL_VISIBLE, space_of(space), limit=limit, cursor=cursor)
-        return Read(
-            lambda: read.list_trash(seat.engine, seat.caller, listing), off=lambda: Page(note=seat.reason)
-        )
+        if seat.is_off:
+            return Page(note=seat.reason)
+        return read.list_trash(seat.engine, seat.caller, listing)
 
-    def locked(self, *, space: SpaceId = None) -> Read[Ids]:
+    def locked(self, *, space: SpaceId = None) -> Ids:
         """Ids of entries that cannot be opened (their key is not configured, or the file was changed); `forget("id:…")`
         removes them."""
         seat, where = self._seat, space_of(space)
-        return Read(lambda: read.list_locked(seat.engine, seat.caller, where), off=lambda: [])
+        return [] if seat.is_off else read.list_locked(seat.engine, seat.caller, where)
 
     def restore(
         self, key: str | None = None, *, id: str | UUID | None = None, space: SpaceId = None
     ) -> Write[Entry]:
         """Brings a memory back from the trash, the last one trashed under its key."""
-        seat, target = self._seat, self._target(key, id, space)
+        seat, target = self._seat, _target(key, id, space)
         return Write(lambda: remove.restore(seat.engine, seat.caller, target))
 
     def purge(
         self, key: str | None = None, *, id: str | UUID | None = None, space: SpaceId = None
     ) -> Write[int]:
         """Removes one memory for good: rows, revisions, index terms, every byte."""
-        seat, target = self._seat, self._target(key, id, space)
+        seat, target = self._seat, _target(key, id, space)
         return Write(lambda: remove.purge(seat.engine, seat.caller, target))
 
     def forget(self, scope: str) -> Write[Forgotten]:
@@ -297,27 +301,24 @@ class CoreCalls:
         seat = self._seat
         return Write(lambda: share.unshare(seat.engine, seat.caller, space_of(space), grantee))
 
-    def grants(self, *, space: SpaceId = None) -> Read[Grants]:
+    def grants(self, *, space: SpaceId = None) -> Grants:
         """Who has been let into a space."""
         seat = self._seat
-        return Read(lambda: share.grants_on(seat.engine, seat.caller, space_of(space)))
+        return share.grants_on(seat.engine, seat.caller, space_of(space))
 
-    def spaces(self) -> Read[Spaces]:
+    def spaces(self) -> Spaces:
         """Every space the caller can enter, with level and source."""
         seat = self._seat
-        return Read(lambda: spaces.list_spaces(seat.engine, seat.caller), off=lambda: [])
+        return [] if seat.is_off else spaces.list_spaces(seat.engine, seat.caller)
 
     def create_space(self, ref: str) -> Write[SpaceInfo]:
         """Makes a space of the caller's own that can be shared."""
         seat = self._seat
         return Write(lambda: spaces.create_space(seat.engine, seat.caller, ref))
 
-    def _target(
-        self, key: str | None, id: str | UUID | None, space: SpaceId, *, in_context: bool = True
-    ) -> Target:
-        return Target(
-            key, id, space_of(space), partitions=MODEL_VISIBLE if in_context else (Partition.INTERNAL,)
-        )
+
+def _target(key: str | None, id: str | UUID | None, space: SpaceId, *, in_context: bool = True) -> Target:
+    return Target(key, id, space_of(space), "", MODEL_VISIBLE if in_context else (Partition.INTERNAL,))
 
 
 def space_of(space: object) -> SpaceId:

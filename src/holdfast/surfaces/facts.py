@@ -17,7 +17,7 @@ from holdfast.operations.engine import Engine
 from holdfast.operations.read import Listing
 from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
-from holdfast.operations.work import Read, Write
+from holdfast.operations.work import Write
 from holdfast.storage.sealed import Filter
 from holdfast.surfaces.core import Seat, tags_of
 
@@ -78,27 +78,25 @@ class FactCalls:
             off=lambda: Remembered(None, key, None, 0, False, persisted=False, note=seat.reason),
         )
 
-    def get(self, key: str) -> Read[Entry]:
+    def get(self, key: str) -> Entry:
         """One fact by its exact key."""
         seat = self._seat
-        return Read(lambda: read.get(seat.engine, seat.caller, Target(key, partitions=(Partition.FACTS,))))
+        return read.get(seat.engine, seat.caller, Target(key, partitions=(Partition.FACTS,)))
 
-    def list(self, prefix: str = "", *, limit: int = 100, cursor: str | None = None) -> Read[Page]:
+    def list(self, prefix: str = "", *, limit: int = 100, cursor: str | None = None) -> Page:
         """Facts under a prefix, newest change first."""
         seat, listing = (
             self._seat,
             Listing((Partition.FACTS,), wanted=Filter("", prefix), limit=limit, cursor=cursor),
         )
-        return Read(
-            lambda: read.list_entries(seat.engine, seat.caller, listing), off=lambda: Page(note=seat.reason)
-        )
+        if seat.is_off:
+            return Page(note=seat.reason)
+        return read.list_entries(seat.engine, seat.caller, listing)
 
-    def history(self, key: str, *, limit: int = 100) -> Read[Revisions]:
+    def history(self, key: str, *, limit: int = 100) -> Revisions:
         """The trajectory of one key."""
         seat = self._seat
-        return Read(
-            lambda: read.history(seat.engine, seat.caller, Target(key, partitions=(Partition.FACTS,)), limit)
-        )
+        return read.history(seat.engine, seat.caller, Target(key, partitions=(Partition.FACTS,)), limit)
 
     def forget(self, scope: str) -> Write[Forgotten]:
         """`all`, `key:K`, `pack:ID`, `pipeline:ID`, `packs` or `pipelines`; facts go only by `all` or exact key."""
@@ -108,13 +106,13 @@ class FactCalls:
             off=lambda: Forgotten(scope, 0, persisted=False, note=seat.reason),
         )
 
-    def my_memory(self) -> Read[MyMemory]:
+    def my_memory(self) -> MyMemory:
         """What is stored, by category: counts and the newest keys."""
         seat = self._seat
         scope = f"caller={seat.caller.principal.id}"
-        return Read(
-            lambda: _my_memory(seat, seat.engine, scope), off=lambda: MyMemory(scope, 0, (), note=seat.reason)
-        )
+        if seat.is_off:
+            return MyMemory(scope, 0, (), note=seat.reason)
+        return _my_memory(seat, seat.engine, scope)
 
 
 Revisions = list[Revision]

@@ -20,7 +20,7 @@ from holdfast.operations.engine import Engine
 from holdfast.operations.read import Listing
 from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
-from holdfast.operations.work import Read, Steps, Write
+from holdfast.operations.work import Steps, Write
 from holdfast.storage.sealed import Filter
 from holdfast.surfaces.core import Seat, tags_of
 
@@ -95,32 +95,26 @@ class HandlerCalls:
 
         return Steps(run)
 
-    def recall(self, key: str) -> Read[HandlerEntry]:
+    def recall(self, key: str) -> HandlerEntry:
         """The entry of a key; NotFound when it is absent or has expired."""
         seat = self._seat
-        return Read(lambda: _entry(seat.engine, read.get(seat.engine, seat.caller, self._target(key))))
+        return _entry(seat.engine, read.get(seat.engine, seat.caller, self._target(key)))
 
-    def list(self, prefix: str = "") -> Read[HandlerEntries]:
+    def list(self, prefix: str = "") -> HandlerEntries:
         """Entries under a prefix, newest change first."""
-        seat = self._seat
-        return Read(lambda: self._entries(seat.engine, prefix, ALL))
+        return self._entries(self._seat.engine, prefix, ALL)
 
     def delete(self, key: str) -> Write[bool]:
         """Removes an entry; a missing one is no error."""
         seat = self._seat
         return Write(lambda: remove.discard(seat.engine, seat.caller, self._target(key)))
 
-    def context(self, limit: int = 50) -> Read[ByCategory]:
+    def context(self, limit: int = 50) -> ByCategory:
         """The newest entries with their values, by category, for a prompt."""
-        seat = self._seat
-
-        def run() -> ByCategory:
-            grouped: ByCategory = {}
-            for entry in self._entries(seat.engine, "", check_limit(limit, ALL)):
-                grouped.setdefault(entry.category or UNCATEGORIZED, []).append(entry)
-            return grouped
-
-        return Read(run)
+        grouped: ByCategory = {}
+        for entry in self._entries(self._seat.engine, "", check_limit(limit, ALL)):
+            grouped.setdefault(entry.category or UNCATEGORIZED, []).append(entry)
+        return grouped
 
     def _entries(self, engine: Engine, prefix: str, limit: int) -> HandlerEntries:
         found: HandlerEntries = []

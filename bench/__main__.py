@@ -1,0 +1,41 @@
+"""`python -m bench [--small] [NAME ...]`: all figures, or the named ones."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import time
+from importlib import import_module
+
+from bench.measure import Options, tell
+
+FIGURES = {
+    "start": "importing the package, opening a file",
+    "reads": "get by key against a bare point read",
+    "writes": "durable writes against a bare loop of the same statements, and fsyncs",
+    "growth": "get and list in a small and in a large file",
+    "erase": "what a purge costs",
+}
+"""Each names a module of this package whose `run(options)` gives its lines."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="\n".join(f"  {name:8} {sentence}" for name, sentence in FIGURES.items()),
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="figures to measure; none means all")
+    parser.add_argument("--small", action="store_true", help="a tenth of the large file, for a quick look")
+    given = parser.parse_args()
+    if unknown := set(given.names) - set(FIGURES):
+        parser.error(f"no figure is called {', '.join(sorted(unknown))}")
+    logging.getLogger("holdfast").setLevel(logging.ERROR)
+    for name in given.names or FIGURES:
+        began = time.perf_counter()
+        tell(name, import_module(f"bench.{name}").run(Options(small=given.small)))
+        print(f"  ({time.perf_counter() - began:.0f} s)")
+
+
+if __name__ == "__main__":
+    main()

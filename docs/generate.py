@@ -1,0 +1,152 @@
+"""Writes the generated tables of the documentation, between their markers; `--check` only says which are stale.
+
+<!-- generated: errors -->
+…
+<!-- end -->
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import GenericAlias
+from typing import Any
+
+from holdfast.domain.errors import family
+from holdfast.entrypoints import python as door
+from holdfast.entrypoints.keys import Keys
+from holdfast.settings import PREFIX, TABLE
+
+DOCS = Path(__file__).resolve().parent
+BLOCK = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+WAITING = re.compile(r"(?:Read|Write|Steps)\[(.*)\]")
+
+DOORS: dict[str, tuple[str, type]] = {
+    "memory": ("memory", door.Memory),
+    "own": ("alice", door.Own),
+    "facts": ("alice.facts", door.Facts),
+    "handle": ("handle", door.Handle),
+    "administration": ("admin", door.Administration),
+    "keys": ("memory.keys", Keys),
+}
+
+SENTENCES = {
+    "holdfast.aopen": "`holdfast.open`, awaited; its doors are awaited too.",
+    "Memory.user": "The door of a user.",
+    "Memory.close": "Finishes what was submitted, then lets go of the file. A `with` block does it.",
+    "Memory.enabled": "Whether memory is on.",
+    "Memory.keys": "Maintenance of keys, see below.",
+    "Handle.namespace": "`subject` or `subject:session`, for show.",
+    "Keys.status": "The id of the master key, and how many data keys other masters still wrap.",
+}
+"""For the few members whose docstring is missing or speaks of an inner name."""
+
+
+def errors_table() -> Iterator[str]:
+    yield "| status | code | class | default message |"
+    yield "|---|---|---|---|"
+    for code, error in sorted(family().items(), key=lambda item: (item[1].status, item[0])):
+        yield f"| {error.status} | `{code}` | `{error.__name__}` | {cell(error().message)} |"
+
+
+def settings_table() -> Iterator[str]:
+    yield "| environment | in `holdfast.toml` | default | unit | meaning |"
+    yield "|---|---|---|---|---|"
+    for name, default, unit, sentence in TABLE:
+        shown = "unset" if default in (None, "") else f"`{default}`"
+        yield f"| `{PREFIX}{name}` | `{name.lower()}` | {shown} | {unit} | {cell(sentence)} |"
+
+
+def open_table() -> Iterator[str]:
+    calls = {"holdfast.open": door.open_memory, "holdfast.aopen": door.open_memory_async}
+    yield from table([(call, name, name) for name, call in calls.items()])
+
+
+def door_table(variable: str, kind: type) -> Iterator[str]:
+    named = [(getattr(kind, name), f"{variable}.{name}", f"{kind.__name__}.{name}") for name in public(kind)]
+    yield from table(named)
+
+
+def table(rows: list[tuple[Any, str, str]]) -> Iterator[str]:
+    yield "| call | answers | |"
+    yield "|---|---|---|"
+    for member, shown, name in rows:
+        sentence = " ".join((SENTENCES.get(name) or inspect.getdoc(member) or "").split())
+        if isinstance(member, property):
+            assert member.fget is not None
+            yield f"| `{shown}` | `{cell(answer(member.fget))}` | {cell(sentence)} |"
+        else:
+            yield f"| `{cell(shown + parameters(member))}` | `{cell(answer(member))}` | {cell(sentence)} |"
+
+
+def public(kind: type) -> list[str]:
+    """Names a caller may use, inherited ones last, in the order of the source."""
+    names = [name for base in kind.__mro__[:-1] for name in vars(base)]
+    return list(dict.fromkeys(name for name in names if not name.startswith("_")))
+
+
+def parameters(call: Callable[..., Any]) -> str:
+    """The parameters as the source spells them; what a door binds itself is left out."""
+    shown, starred = [], False
+    for parameter in inspect.signature(call).parameters.values():
+        if parameter.name == "self":
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            shown.append("*")
+            starred = True
+        default = parameter.default
+        text = f"{parameter.name}: {parameter.annotation}"
+        if default is not parameter.empty:
+            text += f" = {getattr(default, '__name__', None) or repr(default)}"
+        shown.append(text)
+    return f"({', '.join(shown)})"
+
+
+def answer(call: Callable[..., Any]) -> str:
+    """What comes back once the work is done: `Write[Entry]` answers an Entry."""
+    said = str(inspect.signature(call).return_annotation)
+    inner = match[1] if (match := WAITING.fullmatch(said)) else said
+    alias = inspect.unwrap(call).__globals__.get(inner)
+    return re.sub(r"\b(?:\w+\.)+(?=\w)", "", str(alias)) if isinstance(alias, GenericAlias) else inner
+
+
+def cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+TABLES: dict[str, Callable[[], Iterator[str]]] = {
+    "errors": errors_table,
+    "settings": settings_table,
+    "open": open_table,
+    **{name: lambda row=row: door_table(*row) for name, row in DOORS.items()},  # type: ignore[misc]
+}
+
+
+def rewritten(text: str) -> str:
+    def block(match: re.Match[str]) -> str:
+        return f"{match[1]}{chr(10).join(TABLES[match['name']]())}\n{match[3]}"
+
+    return BLOCK.sub(block, text)
+
+
+def main() -> int:
+    stale = {}
+    for page in sorted(DOCS.rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        if (fresh := rewritten(text)) != text:
+            stale[page] = fresh
+    if "--check" in sys.argv[1:]:
+        for page in stale:
+            print(f"{page.relative_to(DOCS.parent)} is stale; run `make docs`")
+        return 1 if stale else 0
+    for page, fresh in stale.items():
+        page.write_text(fresh, encoding="utf-8")
+        print(f"wrote {page.relative_to(DOCS.parent)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""AuditReads and AuditWrites: lines in the order in which they were added."""
+
+from __future__ import annotations
+
+from holdfast.contracts.rows import AuditRow
+from holdfast.contracts.storage import Store, Transaction
+from tests.conformance.rows import audit_row, write
+
+
+def append(store: Store, *rows: AuditRow) -> None:
+    def job(tx: Transaction) -> None:
+        for row in rows:
+            tx.audit.append(row)
+
+    write(store, job)
+
+
+def test_an_empty_log_has_no_last_line(store: Store) -> None:
+    assert store.audit.last() is None
+    assert store.audit.after(0, 10) == []
+
+
+def test_a_line_comes_back_as_it_was_given(store: Store) -> None:
+    row = audit_row("forget all", space=b"", object=b"", revision=0, link=b"\0\xff" * 10)
+    append(store, row)
+    assert store.audit.last() == row
+    assert store.audit.after(0, 10) == [row]
+
+
+def test_lines_stay_in_order_whatever_their_times_say(store: Store) -> None:
+    rows = [audit_row(name, at_us=at) for name, at in (("a", 9), ("b", 3), ("c", 3), ("a", 9))]
+    for row in rows:
+        append(store, row)
+    assert store.audit.after(0, 10) == rows
+    assert store.audit.last() == rows[-1]
+
+
+def test_a_position_counts_lines(store: Store) -> None:
+    append(store, *[audit_row(operation) for operation in "abcd"])
+    assert [row.operation for row in store.audit.after(1, 2)] == ["b", "c"]
+    assert [row.operation for row in store.audit.after(3, 2)] == ["d"]
+    assert store.audit.after(4, 2) == []
+
+
+def test_a_transaction_links_each_line_to_the_one_before_its_own_included(store: Store) -> None:
+    append(store, audit_row("before"))
+
+    def job(tx: Transaction) -> list[AuditRow | None]:
+        lasts = [tx.audit.last()]
+        for operation in ("first", "second"):
+            tx.audit.append(audit_row(operation))
+            lasts.append(tx.audit.last())
+        return lasts
+
+    assert write(store, job) == [audit_row("before"), audit_row("first"), audit_row("second")]

@@ -1,0 +1,543 @@
+"""Random histories of several callers through the Python door, each step compared with the plain model."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+import holdfast
+from holdfast.domain.entry import Entry, Revision
+from holdfast.domain.errors import HoldfastError
+from tests.conformance.model import LEVELS, Model, Refused, Row, Said, Seat, State, Wanted
+from tests.support import FixedClock
+
+LONG = os.environ.get("HOLDFAST_FAULTS") == "long"
+HISTORIES = settings(
+    max_examples=1_500 if LONG else 40,
+    stateful_step_count=80 if LONG else 40,
+    deadline=None,
+    report_multiple_bugs=False,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+ALICE, BOB, BOT, ROOM = "user:alice", "user:bob", "agent:bot", "chat:room"
+SPACES = (ALICE, BOB, BOT, ROOM)
+HELPER = "bot for alice in the room"
+SEATS = {
+    "alice": Seat(ALICE),
+    "bob": Seat(BOB),
+    "bot": Seat(BOT),
+    HELPER: Seat(BOT, session_user=ALICE, chat="room"),
+}
+NO_ENTRY = UUID("12345678-1234-8123-8123-123400000001")
+
+
+class Place(NamedTuple):
+    """Who speaks, and the space they name; None is their own."""
+
+    who: str
+    space: str | None
+
+    @property
+    def seat(self) -> Seat:
+        return SEATS[self.who]
+
+    @property
+    def at(self) -> str:
+        return self.seat.principal if self.space is None else self.space
+
+
+class Begun(NamedTuple):
+    """A list that is not at its end."""
+
+    place: Place
+    wanted: Wanted
+    further: Wanted
+    cursor: str
+
+
+Which = str | int
+"""An entry: its key, or the how-manieth id that was ever given out."""
+
+KEYS = ("a", "a/b", "ab", "A")
+keys = st.sampled_from(KEYS)
+seats = st.sampled_from(sorted(SEATS))
+people = st.sampled_from([ALICE, BOB, BOT])
+spaces = st.one_of(st.none(), st.sampled_from(SPACES))
+meeting_points = st.sampled_from(
+    [Place(who, space) for who in SEATS for space in (ALICE, ROOM)] + [Place("alice", None)] * 3
+)
+places = st.one_of(meeting_points, meeting_points, st.builds(Place, seats, spaces))
+"""Most of the time in two spaces, where callers come across each other."""
+
+entries = st.one_of(keys, keys, st.integers(0, 12))
+texts = st.sampled_from(["tea", "tea or tea", "Tee mit Zucker"])
+categories = st.sampled_from([None, None, None, "", "drinks"])
+tags = st.sampled_from([None, None, None, (), ("hot",), ("cold", "hot")])
+ttls = st.sampled_from([None, None, None, 1, 60, 86_400])
+expected_revisions = st.sampled_from([None] * 9 + [0, 1, 2])
+levels = st.sampled_from([*LEVELS, "readwrite", "readwrite"])
+said = st.builds(
+    Said,
+    text=texts,
+    key=st.sampled_from([*KEYS, *KEYS, None]),
+    category=categories,
+    tags=tags,
+    ttl=st.sampled_from([None] * 5 + [1, 60, 60, 86_400, 0]),
+    expected_revision=expected_revisions,
+    idempotency_key=st.sampled_from([None] * 6 + ["request 1", "request 2"]),
+)
+wanted = st.builds(
+    Wanted,
+    prefix=st.sampled_from(["", "", "a", "a/", "A", "%", "_"]),
+    category=st.sampled_from([None, None, "", "drinks"]),
+    tag=st.sampled_from([None, None, "hot"]),
+)
+
+
+class Histories(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = FixedClock()
+        self.model = Model(self.clock.now)
+        self.begun: list[Begun] = []
+        self.open()
+
+    def where(self) -> str | Path:
+        return ":memory:"
+
+    def open(self) -> None:
+        self.memory = holdfast.open(self.where(), clock=self.clock, sweep_seconds=0, durability="relaxed")
+        self.doors = {
+            "alice": self.memory.user("alice"),
+            "bob": self.memory.user("bob"),
+            "bot": self.memory.agent("bot"),
+            HELPER: self.memory.agent("bot", user="alice", chat="room"),
+        }
+
+    def teardown(self) -> None:
+        try:
+            self.everything_else_is_as_the_model_has_it()
+        finally:
+            self.memory.close()
+
+    @initialize(of_bob=levels, of_bot=st.one_of(st.none(), levels))
+    def alice_shares_her_space(self, of_bob: str, of_bot: str | None) -> None:
+        self.share(Place("alice", None), BOB, of_bob, None)
+        if of_bot is not None:
+            self.share(Place("alice", None), BOT, of_bot, 86_400)
+
+    # Remembering
+
+    @rule(place=places, said=said)
+    def remember(self, place: Place, said: Said) -> None:
+        arguments = vars(said)
+        self.same_answer(
+            place, said, outcome(lambda: self.doors[place.who].remember(space=place.space, **arguments))
+        )
+
+    @rule(who=seats, rows=st.lists(st.tuples(spaces, said), min_size=1, max_size=3))
+    def remember_many(self, who: str, rows: list[tuple[str | None, Said]]) -> None:
+        answers = self.doors[who].remember_many([{"space": space, **vars(said)} for space, said in rows])
+        for (space, said), answer in zip(rows, answers, strict=True):
+            self.same_answer(
+                Place(who, space), said, answer.error.code if answer.error else answer.remembered
+            )
+
+    def same_answer(self, place: Place, said: Said, answer: Any) -> None:
+        """Keys that are made are random, so the model takes them from the door."""
+        made = getattr(answer, "key", "")
+        kept = outcome(lambda: self.model.remember(place.seat, place.at, said, made))
+        if isinstance(kept, str) or isinstance(answer, str):
+            assert answer == kept
+            return
+        self.learn(kept.row, answer.id)
+        assert (answer.id, answer.revision, answer.created, answer.expires_us) == (
+            kept.row.id,
+            kept.revision,
+            kept.created,
+            kept.expires_us,
+        )
+
+    # Changing
+
+    @rule(
+        place=places,
+        which=entries,
+        text=st.one_of(st.none(), texts),
+        category=categories,
+        tags=tags,
+        ttl=st.sampled_from([None] * 5 + [1, 60, 86_400, 0]),
+        expected=expected_revisions,
+    )
+    def edit(
+        self,
+        place: Place,
+        which: Which,
+        text: str | None,
+        category: str | None,
+        tags: tuple[str, ...] | None,
+        ttl: int | None,
+        expected: int | None,
+    ) -> None:
+        fields: dict[str, Any] = {"text": text, "category": category, "tags": tags, "ttl": ttl}
+        self.same_entry(
+            lambda: self.doors[place.who].edit(
+                **self.named(place, which), **fields, expected_revision=expected
+            ),
+            lambda: self.model.edit(*self.meant(place, which), **fields, expected=expected),
+        )
+
+    @rule(place=places, which=entries, old=st.sampled_from(["tea", "x"]), expected=expected_revisions)
+    def replace(self, place: Place, which: Which, old: str, expected: int | None) -> None:
+        answer = outcome(
+            lambda: self.doors[place.who].replace(
+                **self.named(place, which), old=old, new="juice", expected_revision=expected
+            )
+        )
+        replaced = outcome(lambda: self.model.replace(*self.meant(place, which), old, "juice", expected))
+        if isinstance(replaced, str) or isinstance(answer, str):
+            assert answer == replaced
+        else:
+            assert (shown(answer.entry), answer.occurrences) == (pictured(replaced[0]), replaced[1])
+
+    @rule(
+        place=places,
+        which=entries,
+        new_key=keys,
+        to_space=st.one_of(st.none(), spaces),
+        expected=expected_revisions,
+    )
+    def rename(
+        self, place: Place, which: Which, new_key: str, to_space: str | None, expected: int | None
+    ) -> None:
+        self.same_entry(
+            lambda: self.doors[place.who].rename(
+                **self.named(place, which), new_key=new_key, to_space=to_space, expected_revision=expected
+            ),
+            lambda: self.model.rename(*self.meant(place, which), new_key, to_space, expected),
+        )
+
+    @rule(
+        place=places,
+        which=entries,
+        to=st.one_of(st.none(), st.none(), st.integers(1, 4)),
+        expected=expected_revisions,
+    )
+    def undo(self, place: Place, which: Which, to: int | None, expected: int | None) -> None:
+        self.same_entry(
+            lambda: self.doors[place.who].undo(
+                **self.named(place, which), to_revision=to, expected_revision=expected
+            ),
+            lambda: self.model.undo(*self.meant(place, which), to, expected),
+        )
+
+    # Removing
+
+    @rule(place=places, which=entries, expected=expected_revisions)
+    def trash(self, place: Place, which: Which, expected: int | None) -> None:
+        self.same_entry(
+            lambda: self.doors[place.who].trash(**self.named(place, which), expected_revision=expected),
+            lambda: self.model.trash(*self.meant(place, which), expected),
+        )
+
+    @rule(place=places, which=entries)
+    def restore(self, place: Place, which: Which) -> None:
+        self.same_entry(
+            lambda: self.doors[place.who].restore(**self.named(place, which)),
+            lambda: self.model.restore(*self.meant(place, which)),
+        )
+
+    @rule(place=places, which=entries)
+    def purge(self, place: Place, which: Which) -> None:
+        self.same(
+            lambda: self.doors[place.who].purge(**self.named(place, which)),
+            lambda: self.model.purge(*self.meant(place, which)),
+        )
+
+    @rule(who=seats, which=entries)
+    def forget(self, who: str, which: Which) -> None:
+        seat, _, meant = self.meant(Place(who, None), which)
+        scope = f"key:{meant}" if isinstance(meant, str) else f"id:{meant}"
+        self.same(lambda: self.doors[who].forget(scope).deleted, lambda: self.model.forget(seat, meant))
+
+    @rule(who=seats)
+    def forget_all(self, who: str) -> None:
+        forgotten = self.doors[who].forget("all")
+        assert (forgotten.deleted, forgotten.kept_elsewhere) == self.model.forget_all(SEATS[who])
+
+    # Sharing
+
+    @rule(place=places, grantee=people, level=levels, ttl=ttls)
+    def share(self, place: Place, grantee: str, level: str, ttl: int | None) -> None:
+        def granted() -> tuple[int, int | None]:
+            grant = self.doors[place.who].share(grantee, space=place.space, level=level, ttl=ttl)
+            return grant.level, grant.expires_us
+
+        def given() -> tuple[int, int | None]:
+            grant = self.model.share(place.seat, place.at, grantee, level, ttl)
+            return grant.level, grant.expires_us
+
+        self.same(granted, given)
+
+    @rule(place=places, grantee=people)
+    def unshare(self, place: Place, grantee: str) -> None:
+        def unshared() -> tuple[int, int]:
+            answer = self.doors[place.who].unshare(grantee, space=place.space)
+            return answer.revoked, answer.cascaded
+
+        self.same(unshared, lambda: self.model.unshare(place.seat, place.at, grantee))
+
+    @rule(participants=st.sets(people))
+    def set_participants(self, participants: set[str]) -> None:
+        self.memory.administration("root").set_participants("room", sorted(participants))
+        self.model.participants["room"] = participants
+
+    # Time
+
+    @rule(seconds=st.sampled_from([1, 59, 60, 86_399, 86_400, 31 * 86_400]))
+    def time_passes(self, seconds: int) -> None:
+        self.model.now = self.clock.advance(seconds=seconds)
+
+    @rule()
+    def sweep(self) -> None:
+        swept = self.memory.sweep()
+        assert (swept.expired, swept.trash, swept.grants, swept.receipts) == self.model.sweep()
+
+    # Reading
+
+    @rule(place=places, wanted=wanted, limit=st.integers(1, 3))
+    def begin_list(self, place: Place, wanted: Wanted, limit: int) -> None:
+        self.turn_page(place, wanted, wanted, None, limit)
+
+    @precondition(lambda self: self.begun)
+    @rule(which=st.integers(0, 5), limit=st.integers(1, 3))
+    def go_on_with_a_list(self, which: int, limit: int) -> None:
+        self.turn_page(*self.begun.pop(which % len(self.begun)), limit)
+
+    def turn_page(
+        self, place: Place, wanted: Wanted, further: Wanted, cursor: str | None, limit: int
+    ) -> None:
+        page = outcome(
+            lambda: self.doors[place.who].list(
+                wanted.prefix,
+                category=wanted.category,
+                tag=wanted.tag,
+                space=place.space,
+                limit=limit,
+                cursor=cursor,
+            )
+        )
+        found = outcome(lambda: self.model.page(place.seat, place.at, further, limit))
+        if isinstance(found, str) or isinstance(page, str):
+            assert page == found
+            return
+        rows, after = found
+        assert [shown(entry) for entry in page] == [pictured(row) for row in rows]
+        assert (page.cursor is None) == (after is None)
+        if page.cursor is not None and after is not None:
+            self.begun.append(Begun(place, wanted, after, page.cursor))
+
+    @rule(place=places, which=entries)
+    def get(self, place: Place, which: Which) -> None:
+        self.same_entry(
+            lambda: self.doors[place.who].get(**self.named(place, which)),
+            lambda: self.model.get(*self.meant(place, which)),
+        )
+
+    @rule(place=places, which=entries, limit=st.integers(1, 4))
+    def history(self, place: Place, which: Which, limit: int) -> None:
+        def written() -> list[tuple[object, ...]]:
+            revisions = self.doors[place.who].history(**self.named(place, which), limit=limit)
+            return [shown_state(revision) for revision in revisions]
+
+        def lived() -> list[tuple[object, ...]]:
+            states = enumerate(self.model.get(*self.meant(place, which)).states, 1)
+            return [pictured_state(number, state) for number, state in states][::-1][:limit]
+
+        self.same(written, lived)
+
+    @invariant()
+    def every_list_is_as_the_model_has_it(self) -> None:
+        for who in SEATS:
+            for space in SPACES:
+                self.list_is_as_the_model_has_it(Place(who, space))
+
+    def list_is_as_the_model_has_it(self, place: Place) -> None:
+        self.same(
+            lambda: [shown(entry) for entry in self.doors[place.who].list(space=place.space)],
+            lambda: [pictured(row) for row in self.model.page(place.seat, place.at, Wanted(), 100)[0]],
+        )
+
+    def everything_else_is_as_the_model_has_it(self) -> None:
+        """What would take too long after every step."""
+        for who, seat in SEATS.items():
+            found = {
+                (f"{each.kind}:{each.ref}", each.level, each.source) for each in self.doors[who].spaces()
+            }
+            assert found == set(self.model.spaces(seat, SPACES))
+            for space in SPACES:
+                place = Place(who, space)
+                self.trash_and_grants_are_as_the_model_has_them(place)
+                for which in [*KEYS, *range(len(self.model.ids))]:
+                    self.get(place, which)
+                    self.history(place, which, 100)
+
+    def trash_and_grants_are_as_the_model_has_them(self, place: Place) -> None:
+        door = self.doors[place.who]
+        self.same(
+            lambda: [shown(entry) for entry in door.trashed(space=place.space)],
+            lambda: [pictured(row) for row in self.model.trashed(place.seat, place.at)],
+        )
+        self.same(
+            lambda: {
+                (str(grant.grantee), str(grant.granted_by), grant.level, grant.expires_us)
+                for grant in door.grants(space=place.space)
+            },
+            lambda: self.model.granted(place.seat, place.at),
+        )
+
+    # Saying the same to both
+
+    def same(self, door: Callable[[], object], model: Callable[[], object]) -> None:
+        answer, expected = outcome(door), outcome(model)
+        assert answer == expected
+
+    def same_entry(self, door: Callable[[], Entry], model: Callable[[], Row]) -> None:
+        answer, expected = outcome(door), outcome(model)
+        if isinstance(answer, str) or isinstance(expected, str):
+            assert answer == expected
+            return
+        self.learn(expected, answer.id)
+        assert shown(answer) == pictured(expected)
+
+    def learn(self, row: Row, given: UUID) -> None:
+        """Ids are random, so the model takes those of new entries from the door."""
+        if row.id is None:
+            assert given not in self.model.ids
+            row.id = given
+            self.model.ids[given] = row.space
+
+    def named(self, place: Place, which: Which) -> dict[str, Any]:
+        """An entry as the door's arguments name it."""
+        return {"key": which, "space": place.space} if isinstance(which, str) else {"id": self.id_of(which)}
+
+    def meant(self, place: Place, which: Which) -> tuple[Seat, str, str | UUID]:
+        """An entry as the model is asked for it."""
+        return place.seat, place.at, which if isinstance(which, str) else self.id_of(which)
+
+    def id_of(self, which: int) -> UUID:
+        ids = list(self.model.ids)
+        return ids[which % len(ids)] if ids else NO_ENTRY
+
+
+class HistoriesInAFile(Histories):
+    """The same, in a file that is closed and opened again now and then."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="holdfast-history-"))
+        super().__init__()
+
+    def where(self) -> str | Path:
+        return self.folder
+
+    def teardown(self) -> None:
+        try:
+            super().teardown()
+        finally:
+            shutil.rmtree(self.folder)
+
+    @rule()
+    def reopen(self) -> None:
+        self.memory.close()
+        self.open()
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    """What a call answers, or the code it is refused with."""
+    try:
+        return call()
+    except HoldfastError as error:
+        return error.code
+    except Refused as refusal:
+        return refusal.code
+
+
+def shown(entry: Entry) -> tuple[object, ...]:
+    return (
+        entry.id,
+        str(entry.owner),
+        entry.revision,
+        entry.key,
+        entry.text,
+        entry.category,
+        entry.tags,
+        entry.created_us,
+        entry.updated_us,
+        entry.expires_us,
+        entry.trashed_us,
+        entry.provenance.by,
+    )
+
+
+def pictured(row: Row) -> tuple[object, ...]:
+    head = row.head
+    return (
+        row.id,
+        row.owner,
+        row.revision,
+        head.key,
+        head.text,
+        head.category,
+        head.tags,
+        row.created_us,
+        head.at_us,
+        head.expires_us,
+        row.trashed_us,
+        head.by,
+    )
+
+
+def shown_state(revision: Revision) -> tuple[object, ...]:
+    content = revision.content
+    assert content is not None
+    return (
+        revision.revision,
+        content.key,
+        revision.text,
+        content.category,
+        content.tags,
+        revision.by,
+        revision.change,
+        revision.updated_us,
+        revision.expires_us,
+    )
+
+
+def pictured_state(number: int, state: State) -> tuple[object, ...]:
+    return (
+        number,
+        state.key,
+        state.text,
+        state.category,
+        state.tags,
+        state.by,
+        state.change,
+        state.at_us,
+        state.expires_us,
+    )
+
+
+TestHistories = Histories.TestCase
+TestHistories.settings = HISTORIES
+TestHistoriesInAFile = HistoriesInAFile.TestCase
+TestHistoriesInAFile.settings = HISTORIES

@@ -1,0 +1,98 @@
+"""How these tests look at what happened: the code of a refusal, the keys of a list, and whether the store changed."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+from uuid import UUID
+
+import pytest
+
+from holdfast.contracts.rows import SpaceCounts
+from holdfast.domain.errors import HoldfastError
+from holdfast.domain.principal import Caller, Principal, PrincipalKind
+from holdfast.domain.profile import Profile
+from holdfast.entrypoints.python import Handle, Memory, Own
+from holdfast.operations import remember
+from holdfast.operations.answers import Page, Remembered
+from holdfast.operations.engine import Engine
+from holdfast.operations.enter import SpaceRef
+from holdfast.operations.remember import Asked, Draft
+from holdfast.operations.work import Write
+
+Snapshot = tuple[int, dict[UUID, SpaceCounts | None]]
+
+
+class Keyed(Protocol):
+    @property
+    def key(self) -> str: ...
+
+
+def keys(entries: Iterable[Keyed]) -> list[str]:
+    return [entry.key for entry in entries]
+
+
+def texts(own: Own, key: str, space: UUID | str | None = None) -> list[str | None]:
+    """Every state of an entry, the present one first."""
+    return [revision.text for revision in own.history(key, space=space)]
+
+
+def pages(own: Own, prefix: str = "", limit: int = 2) -> Iterator[Page]:
+    """A list, page by page; a test may write between two of them."""
+    page = own.list(prefix, limit=limit)
+    yield page
+    while page.cursor is not None:
+        page = own.list(prefix, limit=limit, cursor=page.cursor)
+        yield page
+
+
+@contextmanager
+def refused(code: str) -> Iterator[None]:
+    with pytest.raises(HoldfastError) as caught:
+        yield
+    assert caught.value.code == code, f"{caught.value.code}: {caught.value.message}"
+
+
+def refusal(call: "Call") -> tuple[str, str]:
+    """What a refused caller is told."""
+    with pytest.raises(HoldfastError) as caught:
+        call()
+    return caught.value.code, caught.value.message
+
+
+class Call(Protocol):
+    def __call__(self) -> object: ...
+
+
+def engine_of(memory: Memory) -> Engine:
+    engine = memory._opened.engine
+    assert engine is not None
+    return engine
+
+
+def snapshot(memory: Memory) -> Snapshot:
+    """Lines of the audit log, and what every space counts."""
+    store = engine_of(memory).sealed.store
+    spaces = store.spaces.all_after(None, 10_000)
+    return len(store.audit.after(0, 100_000)), {row.id: store.spaces.counts(row.id) for row in spaces}
+
+
+@contextmanager
+def unchanged(memory: Memory) -> Iterator[None]:
+    before = snapshot(memory)
+    yield
+    assert snapshot(memory) == before, "something was written"
+
+
+def handle_of(memory: Memory, subject: str = "alice", session: str | None = None) -> Handle:
+    handle = memory.handle(subject, session=session)
+    assert handle is not None
+    return handle
+
+
+def write_as(
+    memory: Memory, profile: Profile, subject: str, draft: Draft, space: SpaceRef = None
+) -> Remembered:
+    """Writes as a vocabulary that has no door yet."""
+    engine = engine_of(memory)
+    caller = Caller(Principal(PrincipalKind.USER, subject))
+    return engine.write(Write(lambda: remember.remember(engine, caller, Asked(profile, space, draft))))

@@ -1,0 +1,107 @@
+"""One small blocking face over every door, so that each behaviour is written once and proven through all of them."""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from threading import Thread
+from typing import Any, Self, cast
+
+import holdfast
+from holdfast.contracts.directory import Directory
+from holdfast.entrypoints.python import (
+    AsyncAdministration,
+    AsyncFacts,
+    AsyncHandle,
+    AsyncMemory,
+    AsyncOwn,
+    Memory,
+)
+from tests.support import FixedClock
+
+KEY = "5e" * 32
+MEMORY = ":memory:"
+
+_AWAITED = (AsyncMemory, AsyncOwn, AsyncFacts, AsyncHandle, AsyncAdministration)
+
+
+class Portal:
+    """An event loop in a thread of its own; others hand it what is to be awaited."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, name="portal")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.run(self._loop.shutdown_default_executor())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+class Blocking:
+    """An awaited door, waited for: the same calls, the same answers."""
+
+    def __init__(self, awaited: object, portal: Portal) -> None:
+        self._awaited = awaited
+        self._portal = portal
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._awaited, name)
+        return self._calling(value) if inspect.isroutine(value) else self._facing(value)
+
+    def _calling(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result = method(*args, **kwargs)
+            if inspect.iscoroutine(result):
+                result = self._portal.run(result)
+            return self._facing(result)
+
+        return call
+
+    def _facing(self, value: Any) -> Any:
+        return Blocking(value, self._portal) if isinstance(value, _AWAITED) else value
+
+
+class Door:
+    """Opens memories through one door; the clock and a master key are given unless a test brings its own."""
+
+    def __init__(self, name: str, clock: FixedClock, portal: Portal) -> None:
+        self.name = name
+        self._clock = clock
+        self._portal = portal
+        self._opened: list[Memory] = []
+
+    def open(
+        self,
+        where: str | Path = MEMORY,
+        *,
+        key: str | None = KEY,
+        required: bool = True,
+        sweep_seconds: float = 0,
+        directory: Directory | None = None,
+    ) -> Memory:
+        options: dict[str, Any] = {
+            "key": key,
+            "required": required,
+            "sweep_seconds": sweep_seconds,
+            "directory": directory,
+            "clock": self._clock,
+        }
+        if self.name == "python":
+            memory = holdfast.open(where, **options)
+        else:
+            memory = cast(Memory, Blocking(self._portal.run(holdfast.aopen(where, **options)), self._portal))
+        self._opened.append(memory)
+        return memory
+
+    def close(self) -> None:
+        for memory in self._opened:
+            memory.close()

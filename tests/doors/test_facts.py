@@ -1,0 +1,223 @@
+"""Facts: what a user told an agent, bounded in time, replaced wholly, grouped by category."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from holdfast.domain.errors import HoldfastError
+from holdfast.domain.times import to_datetime
+from holdfast.entrypoints.python import Memory
+from tests.doors.looking import keys, refused, unchanged
+from tests.support import FixedClock
+
+DAY = 86_400
+
+
+def test_key_and_value_are_trimmed_and_category_and_lifetime_have_defaults(
+    memory: Memory, clock: FixedClock
+) -> None:
+    alice = memory.user("alice")
+    stored = alice.facts.store("  prefs/editor ", "\n vim \t")
+    fact = alice.facts.get("prefs/editor")
+    assert (stored.key, stored.created, stored.persisted) == ("prefs/editor", True, True)
+    assert (fact.text, fact.category, fact.tags) == ("vim", "user_facts", ())
+    assert stored.expires_at == fact.expires_at == to_datetime(clock.now + 90 * DAY * 1_000_000)
+
+
+def test_a_fact_may_hold_prose_json_or_code(memory: Memory) -> None:
+    facts = memory.user("alice").facts
+    for value in ("I prefer tabs.", '{"a": [1, 2]}', "def f():\n\treturn 'é 漢字 🙂'"):
+        facts.store("anything", value)
+        assert facts.get("anything").text == value
+
+
+def test_category_is_trimmed_and_tags_are_kept_in_order(memory: Memory) -> None:
+    facts = memory.user("alice").facts
+    facts.store("a", "b", category="  decisions ", tags=["z", " a ", "z"])
+    assert (facts.get("a").category, facts.get("a").tags) == ("decisions", ("z", "a"))
+
+
+def test_a_blank_category_is_the_default_category(memory: Memory) -> None:
+    facts = memory.user("alice").facts
+    facts.store("a", "b", category="   ")
+    assert facts.get("a").category == "user_facts"
+
+
+def test_tags_given_by_a_generator_are_kept(memory: Memory) -> None:
+    facts = memory.user("alice").facts
+    facts.store("a", "b", tags=(tag for tag in ("x", "y")))
+    assert facts.get("a").tags == ("x", "y")
+
+
+@pytest.mark.parametrize("category", ["pack_history", "pipeline_history", "plan_history", " pack_history "])
+def test_a_reserved_category_is_refused_and_nothing_written(memory: Memory, category: str) -> None:
+    with unchanged(memory), refused("reserved_category"):
+        memory.user("alice").facts.store("a", "b", category=category)
+
+
+@pytest.mark.parametrize(
+    "key", ["pack_history/x/1", "pipeline_history/x", "plan_history/p", " pack_history/x", "pack_history"]
+)
+def test_a_fact_cannot_pose_as_recorded_history_by_its_key(memory: Memory, key: str) -> None:
+    with unchanged(memory), refused("reserved_key"):
+        memory.user("alice").facts.store(key, '{"tool": "x", "ok": true}')
+
+
+@pytest.mark.parametrize("key", ["pack_history_of_mine", "my/pack_history/x", "packs"])
+def test_a_key_that_only_resembles_a_reserved_head_is_accepted(memory: Memory, key: str) -> None:
+    assert memory.user("alice").facts.store(key, "b").persisted
+
+
+def test_an_edit_cannot_bring_in_a_reserved_category_or_key(memory: Memory) -> None:
+    alice = memory.user("alice")
+    alice.facts.store("a", "b")
+    with unchanged(memory), refused("reserved_category"):
+        alice.edit("a", category="pack_history")
+    with unchanged(memory), refused("reserved_key"):
+        alice.rename("a", new_key="pack_history/a/1")
+
+
+def test_a_fact_named_like_a_cached_result_stays_a_fact(memory: Memory) -> None:
+    alice = memory.user("alice")
+    key = "github.list_issues/" + "ab" * 32
+    alice.facts.store(key, "poison")
+    assert memory.handle("alice") is not None
+    with refused("not_found"):
+        memory.handle("alice").recall(key)  # type: ignore[union-attr]
+
+
+def test_the_same_key_again_replaces_the_fact_wholly_and_keeps_its_birth(
+    memory: Memory, clock: FixedClock
+) -> None:
+    facts = memory.user("alice").facts
+    first = facts.store("lang", "Python", category="prefs", tags=["x"], ttl_seconds=3_600)
+    born = clock.now
+    clock.advance(seconds=60)
+    again = facts.store("lang", "Rust")
+    fact = facts.get("lang")
+    assert (again.id, again.revision, again.created, again.updated) == (first.id, 2, False, True)
+    assert (fact.text, fact.category, fact.tags) == ("Rust", "user_facts", ())
+    assert (fact.created_us, fact.updated_us) == (born, clock.now)
+    assert fact.expires_us == clock.now + 90 * DAY * 1_000_000
+
+
+def test_the_trajectory_of_a_key_is_kept_newest_first(memory: Memory, clock: FixedClock) -> None:
+    facts = memory.user("alice").facts
+    for value in ("Python", "Rust", "Zig"):
+        facts.store("lang", value)
+        clock.advance(days=1)
+    history = facts.history("lang")
+    assert [(one.revision, one.text) for one in history] == [(3, "Zig"), (2, "Rust"), (1, "Python")]
+    assert [one.by for one in history] == ["user:alice"] * 3
+    assert history[0].at > history[1].at > history[2].at
+    assert [one.text for one in facts.history("lang", limit=1)] == ["Zig"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "code"),
+    [
+        ("", "b", "missing_key"),
+        (" \t\n", "b", "missing_key"),
+        (None, "b", "missing_key"),
+        ("a", "", "missing_value"),
+        ("a", " \n ", "missing_value"),
+        (7, "b", "invalid_key"),
+        ("a", 7, "invalid_field"),
+        ("a", None, "invalid_field"),
+        ("a", b"bytes", "invalid_field"),
+        ("a\x00b", "b", "invalid_key"),
+        ("a\nb", "b", "invalid_key"),
+        ("\ud800", "b", "invalid_key"),
+        ("a", "\udfff", "invalid_field"),
+        ("a", "x\x00y", "invalid_field"),
+        ("k" * 513, "b", "too_large"),
+        ("é" * 257, "b", "too_large"),
+        ("a", "v" * 65_537, "too_large"),
+    ],
+)
+def test_a_fact_that_cannot_be_stored_says_why_and_writes_nothing(
+    memory: Memory, key: str, value: str, code: str
+) -> None:
+    with unchanged(memory), refused(code):
+        memory.user("alice").facts.store(key, value)
+
+
+def test_refusals_name_the_limit_or_show_an_example(memory: Memory) -> None:
+    facts = memory.user("alice").facts
+    with pytest.raises(HoldfastError, match="preferences/editor"):
+        facts.store("", "b")
+    with pytest.raises(HoldfastError, match="preferences"):
+        facts.store("a", "b", category="pack_history")
+    with pytest.raises(HoldfastError, match="3600"):
+        facts.store("a", "b", ttl_seconds=1)
+    with pytest.raises(HoldfastError, match="31536000"):
+        facts.store("a", "b", ttl_seconds=31_536_001)
+    with pytest.raises(HoldfastError, match="512"):
+        facts.store("k" * 513, "b")
+
+
+def test_facts_are_listed_by_literal_prefix_newest_change_first(memory: Memory) -> None:
+    facts = memory.user("alice").facts
+    for key in ("prefs/a", "prefs/b", "prefsx", "other", "prefs/c"):
+        facts.store(key, "v")
+    facts.store("prefs/a", "again")
+    assert keys(facts.list("prefs/")) == ["prefs/a", "prefs/c", "prefs/b"]
+    assert keys(facts.list()) == ["prefs/a", "prefs/c", "other", "prefsx", "prefs/b"]
+
+
+def test_a_fact_of_alice_is_invisible_to_bob(memory: Memory) -> None:
+    memory.user("alice").facts.store("prefs/editor", "vim")
+    bob = memory.user("bob")
+    assert bob.facts.list() == []
+    for look in (bob.facts.get, bob.facts.history, bob.get):
+        with refused("not_found"):
+            look("prefs/editor")
+    assert bob.facts.forget("key:prefs/editor").deleted == 0
+    assert memory.user("alice").facts.get("prefs/editor").text == "vim"
+
+
+def test_an_empty_subject_is_the_caller_unknown(memory: Memory) -> None:
+    memory.user("").facts.store("a", "b")
+    assert memory.user("unknown").facts.get("a").text == "b"
+    assert memory.user("").facts.my_memory().scope == "caller=unknown"
+
+
+def test_my_memory_shows_counts_and_the_five_newest_keys_and_never_a_value(
+    memory: Memory, clock: FixedClock
+) -> None:
+    alice = memory.user("alice")
+    for number in range(7):
+        alice.facts.store(f"f{number}", "SECRETVALUE")
+    alice.facts.store("one", "SECRETVALUE", category="decisions")
+    alice.remember("SECRETVALUE", key="note", category="decisions")
+    index = alice.facts.my_memory()
+    assert index.scope == "caller=alice"
+    assert index.fetched_at == to_datetime(clock.now)
+    assert [(one.name, one.count, one.recent_keys) for one in index.categories] == [
+        ("decisions", 2, ("note", "one")),
+        ("user_facts", 7, ("f6", "f5", "f4", "f3", "f2")),
+    ]
+    assert index.note is None
+    assert "SECRETVALUE" not in repr(index)
+
+
+def test_my_memory_shows_neither_tool_data_nor_internal_entries(memory: Memory) -> None:
+    alice = memory.user("alice")
+    handle = memory.handle("alice")
+    assert handle is not None
+    handle.store("solver/note", b"x", category="cache")
+    alice.remember("skill secret", key="secret", in_context=False)
+    assert alice.facts.my_memory().categories == ()
+    assert alice.facts.my_memory().note
+
+
+def test_expiry_is_a_moment_in_utc(memory: Memory) -> None:
+    stored = memory.user("alice").facts.store("a", "b", ttl_seconds=3_600)
+    assert isinstance(stored.expires_at, datetime)
+    assert stored.expires_at.tzinfo is UTC
+
+
+def test_the_answer_to_a_store_names_the_category(memory: Memory) -> None:
+    """INTERFACE: memory/store answers {key, category, expires_at, persisted}; the door to facts should be able to."""
+    stored = memory.user("alice").facts.store("a", "b")
+    assert getattr(stored, "category", None) == "user_facts"

@@ -1,0 +1,186 @@
+"""Memory that is off, or cannot open: nothing is kept, nothing is claimed, and everything says so."""
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.entrypoints.python import Memory
+from tests.doors.looking import Call, keys, refused
+from tests.doors.portal import Door
+
+OTHER_KEY = "7a" * 32
+
+
+@pytest.fixture(params=["switched off", "wrong key"])
+def off(request: pytest.FixtureRequest, door: Door, tmp_path: Path) -> Memory:
+    if request.param == "switched off":
+        return door.open(key="off")
+    made = door.open(tmp_path / "m.db")
+    made.user("alice").remember("x", key="k")
+    made.close()
+    return door.open(tmp_path / "m.db", key=OTHER_KEY, required=False)
+
+
+def test_it_says_why_it_is_off(off: Memory) -> None:
+    assert off.enabled is False
+    assert off.reason
+    assert "HOLDFAST_MEMORY_KEY" in off.reason
+
+
+def test_memory_that_is_on_has_no_reason(memory: Memory) -> None:
+    assert memory.enabled is True
+    assert memory.reason is None
+
+
+def test_writes_are_accepted_but_not_persisted_and_say_so(off: Memory) -> None:
+    alice = off.user("alice")
+    for done in (alice.remember("x", key="k"), alice.facts.store("k", "x")):
+        assert (done.key, done.persisted, done.note) == ("k", False, off.reason)
+        assert (done.id, done.space, done.created, done.updated, done.revision) == (
+            None,
+            None,
+            False,
+            False,
+            0,
+        )
+    many = alice.remember_many([{"text": "x"}, {"text": "y"}])
+    assert [one.remembered.persisted for one in many if one.remembered] == [False, False]
+    assert all(one.remembered and one.remembered.note for one in many)
+
+
+def test_lists_are_empty_with_a_note(off: Memory) -> None:
+    alice = off.user("alice")
+    for page in (alice.list(), alice.facts.list(), alice.trashed()):
+        assert (list(page), page.cursor, page.note) == ([], None, off.reason)
+    index = alice.facts.my_memory()
+    assert (index.categories, index.note, index.scope) == ((), off.reason, "caller=alice")
+    assert alice.spaces() == []
+
+
+def test_reading_one_entry_is_unavailable(off: Memory) -> None:
+    alice = off.user("alice")
+    looks: tuple[Call, ...] = (
+        lambda: alice.get("k"),
+        lambda: alice.history("k"),
+        lambda: alice.facts.get("k"),
+        lambda: alice.facts.history("k"),
+    )
+    for look in looks:
+        with refused("unavailable"):
+            look()
+
+
+def test_changing_one_entry_is_unavailable(off: Memory) -> None:
+    alice = off.user("alice")
+    for change in (
+        lambda: alice.edit("k", text="x"),
+        lambda: alice.replace("k", old="x", new="y"),
+        lambda: alice.rename("k", new_key="l"),
+        lambda: alice.undo("k"),
+        lambda: alice.trash("k"),
+        lambda: alice.restore("k"),
+        lambda: alice.purge("k"),
+        lambda: alice.share("user:bob"),
+        lambda: alice.create_space("team"),
+        lambda: off.administration("root").set_participants("c", []),
+    ):
+        with refused("unavailable"):
+            change()
+
+
+def test_forgetting_says_that_nothing_was_forgotten(off: Memory) -> None:
+    for forget in (off.user("alice").forget, off.user("alice").facts.forget):
+        done = forget("all")
+        assert (done.scope, done.deleted, done.persisted, done.note) == ("all", 0, False, off.reason)
+
+
+def test_a_bad_scope_is_refused_even_when_memory_is_off(off: Memory) -> None:
+    """A typo must not look like success (SPEC A4)."""
+    with refused("invalid_scope"):
+        off.user("alice").forget("everything")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "ttl", "code"),
+    [("", "x", None, "missing_key"), ("k", "", None, "missing_value"), ("k", "x", 1, "ttl_too_short")],
+)
+def test_a_bad_fact_is_refused_even_when_memory_is_off(
+    off: Memory, key: str, value: str, ttl: int | None, code: str
+) -> None:
+    """One validator for every way in (SPEC A1): a tool that never works must not seem to while memory is off."""
+    with refused(code):
+        off.user("alice").facts.store(key, value, ttl_seconds=ttl)
+
+
+def test_tools_get_no_handle(off: Memory) -> None:
+    assert off.handle("alice") is None
+    assert off.handle("alice", session="s1") is None
+
+
+def test_sweeping_and_closing_do_nothing(off: Memory) -> None:
+    assert off.sweep().purged == 0
+    off.close()
+    off.close()
+
+
+def test_a_wrong_key_is_refused_at_opening_and_nothing_is_written(door: Door, tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    made = door.open(path)
+    made.user("alice").remember("x", key="k")
+    made.close()
+    before = path.read_bytes()
+    with refused("locked"):
+        door.open(path, key=OTHER_KEY)
+    off = door.open(path, key=OTHER_KEY, required=False)
+    off.user("alice").remember("y", key="k")
+    off.user("alice").forget("all")
+    off.close()
+    assert path.read_bytes() == before
+    assert keys(door.open(path).user("alice").list()) == ["k"]
+
+
+@pytest.mark.parametrize("key", ["5e" * 31, "xy" * 32, "5e" * 33, "on", "OFF"])
+def test_a_key_of_the_wrong_form_is_refused_and_makes_no_store(door: Door, tmp_path: Path, key: str) -> None:
+    with refused("invalid_field"):
+        door.open(tmp_path / "new" / "m.db", key=key)
+    assert not (tmp_path / "new" / "m.db").exists()
+    off = door.open(tmp_path / "new" / "m.db", key=key, required=False)
+    assert "64 hex" in (off.reason or "")
+
+
+def test_a_throw_away_key_keeps_memories_while_the_process_runs_and_warns(
+    door: Door, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = door.open(tmp_path / "m.db", key="ephemeral")
+    memory.user("alice").remember("x", key="k")
+    assert memory.user("alice").get("k").text == "x"
+    assert "ephemeral" in caplog.text
+    memory.close()
+    again = door.open(tmp_path / "m.db", key="ephemeral")
+    page = again.user("alice").list()
+    assert (list(page), page.locked) == ([], 1)
+    again.user("alice").remember("new", key="n")
+    assert keys(again.user("alice").list()) == ["n"]
+    assert again.user("alice").forget("all").deleted == 2
+
+
+def test_without_a_key_a_key_file_is_made_once_for_its_owner_alone(
+    door: Door, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HOLDFAST_MEMORY_KEY", raising=False)
+    folder = tmp_path / "data"
+    memory = door.open(folder, key=None)
+    memory.user("alice").remember("x", key="k")
+    memory.close()
+    (file,) = folder.glob("*.key")
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert "key" in caplog.text
+    secret = file.read_bytes()
+    assert door.open(folder, key=None).user("alice").get("k").text == "x"
+    assert file.read_bytes() == secret
+
+
+def test_memory_is_switched_off_by_the_environment(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOLDFAST_MEMORY_KEY", "off")
+    assert door.open(key=None).handle("alice") is None
