@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -115,9 +116,9 @@ def load(environment: Mapping[str, str] | None = None, /, **given: Any) -> Setti
 def _number(name: str, value: Any, kind: Callable[[Any], Any]) -> Any:
     try:
         number = kind(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = -1
-    if number < 0:
+    if number < 0 or not isfinite(number):
         raise InvalidField(f"{PREFIX}{name} must be a number, not `{value}`.")
     return number
 

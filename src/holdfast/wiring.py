@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -11,11 +11,12 @@ from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
 from holdfast.contracts.rows import KeyRow
 from holdfast.contracts.storage import Store
-from holdfast.crypto.keyfile import OFF, Masters, masters
+from holdfast.crypto.keyfile import OFF, Masters, adopt_next_key, masters, next_key_file
 from holdfast.domain.errors import HoldfastError, InvalidField, Locked, Unavailable
 from holdfast.domain.scrub import scrub
 from holdfast.operations.engine import Engine
 from holdfast.settings import Settings
+from holdfast.storage.keyring import STORE
 from holdfast.storage.sealed import check_canary, open_sealed
 
 DATABASE = "holdfast.db"
@@ -51,9 +52,11 @@ def _open(settings: Settings, clock: Clock, directory: Directory | None) -> Open
     path = database_path(settings)
     if path is not None:
         _make_folder(path.parent)
+        look_first(path)
     keys = _masters(settings, path)
     store = _open_store(settings, path, keys)
     try:
+        keys = _finish_rotation(store, keys)
         sealed = open_sealed(
             store, keys.all, clock(), ephemeral=keys.ephemeral, reload=lambda: _masters(settings, path).all
         )
@@ -96,6 +99,24 @@ def _masters(settings: Settings, path: Path | None) -> Masters:
             f"The key file {key_path(path).name} of this store is missing; put it back, or set HOLDFAST_MEMORY_KEY."
         )
     return masters(settings.memory_key, settings.memory_old_keys, key_file)
+
+
+def _finish_rotation(store: Store, keys: Masters) -> Masters:
+    """A process that ended between wrapping every key anew and replacing the key file left the new key beside it."""
+    if keys.file is None or len(keys.all) < 2 or not next_key_file(keys.file).exists():
+        return keys
+    waiting = keys.all[1]
+    if any(row.master == waiting.id for row in store.keys.of(STORE)):
+        adopt_next_key(keys.file)
+        return replace(keys, all=(waiting, keys.all[0], *keys.all[2:]))
+    return keys
+
+
+def look_first(path: Path) -> None:
+    """Refuses what is not a store of ours before a key is looked for."""
+    from holdfast.storage.sqlite import migrate
+
+    migrate.look_first(path, None)
 
 
 def _open_store(settings: Settings, path: Path | None, keys: Masters) -> Store:

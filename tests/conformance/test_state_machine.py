@@ -66,7 +66,7 @@ class Begun(NamedTuple):
 
 
 Which = str | int
-"""An entry: its key, or the how-manieth id that was ever given out."""
+"""An entry as a rule draws it: a key, or a number that `aim` makes an entry of."""
 
 KEYS = ("a", "a/b", "ab", "A")
 keys = st.sampled_from(KEYS)
@@ -79,7 +79,7 @@ meeting_points = st.sampled_from(
 places = st.one_of(meeting_points, meeting_points, st.builds(Place, seats, spaces))
 """Most of the time in two spaces, where callers come across each other."""
 
-entries = st.one_of(keys, keys, st.integers(0, 12))
+entries = st.one_of(keys, st.integers(0, 63), st.integers(0, 63))
 texts = st.sampled_from(["tea", "tea or tea", "Tee mit Zucker"])
 categories = st.sampled_from([None, None, None, "", "drinks"])
 tags = st.sampled_from([None, None, None, (), ("hot",), ("cold", "hot")])
@@ -92,16 +92,30 @@ said = st.builds(
     key=st.sampled_from([*KEYS, *KEYS, None]),
     category=categories,
     tags=tags,
-    ttl=st.sampled_from([None] * 5 + [1, 60, 60, 86_400, 0]),
+    ttl=st.sampled_from([None] * 8 + [1, 60, 86_400, 0]),
     expected_revision=expected_revisions,
     idempotency_key=st.sampled_from([None] * 6 + ["request 1", "request 2"]),
 )
+plain = st.builds(Said, text=texts, key=keys, category=categories, tags=tags)
 wanted = st.builds(
     Wanted,
     prefix=st.sampled_from(["", "", "a", "a/", "A", "%", "_"]),
     category=st.sampled_from([None, None, "", "drinks"]),
     tag=st.sampled_from([None, None, "hot"]),
 )
+
+
+MANY = 4
+"""Below so many entries none is removed for good: there would soon be nothing left to tell about."""
+
+
+def some(state: str) -> Callable[[Any], bool]:
+    """A precondition: there is an entry to do it to. Now and then there is none for the caller all the same."""
+    return lambda machine: bool(machine.rows(state))
+
+
+def many(machine: Any) -> bool:
+    return len(machine.rows("live")) >= MANY
 
 
 class Histories(RuleBasedStateMachine):
@@ -130,11 +144,15 @@ class Histories(RuleBasedStateMachine):
         finally:
             self.memory.close()
 
-    @initialize(of_bob=levels, of_bot=st.one_of(st.none(), levels))
-    def alice_shares_her_space(self, of_bob: str, of_bot: str | None) -> None:
-        self.share(Place("alice", None), BOB, of_bob, None)
-        if of_bot is not None:
-            self.share(Place("alice", None), BOT, of_bot, 86_400)
+    @initialize(bob=levels, bot=st.one_of(st.none(), levels), first=st.lists(plain, min_size=2, max_size=4))
+    def alice_shares_her_space(self, bob: str, bot: str | None, first: list[Said]) -> None:
+        self.share(Place("alice", None), BOB, bob, None)
+        if bot is not None:
+            self.share(Place("alice", None), BOT, bot, 86_400)
+        for said in first:
+            self.remember(Place("alice", None), said)
+            self.remember(Place(HELPER, ALICE), said)
+            self.remember(Place("bob", ALICE), said)
 
     # Remembering
 
@@ -170,13 +188,14 @@ class Histories(RuleBasedStateMachine):
 
     # Changing
 
+    @precondition(some("live"))
     @rule(
         place=places,
         which=entries,
         text=st.one_of(st.none(), texts),
         category=categories,
         tags=tags,
-        ttl=st.sampled_from([None] * 5 + [1, 60, 86_400, 0]),
+        ttl=st.sampled_from([None] * 8 + [1, 60, 86_400, 0]),
         expected=expected_revisions,
     )
     def edit(
@@ -197,6 +216,7 @@ class Histories(RuleBasedStateMachine):
             lambda: self.model.edit(*self.meant(place, which), **fields, expected=expected),
         )
 
+    @precondition(some("live"))
     @rule(place=places, which=entries, old=st.sampled_from(["tea", "x"]), expected=expected_revisions)
     def replace(self, place: Place, which: Which, old: str, expected: int | None) -> None:
         answer = outcome(
@@ -210,6 +230,7 @@ class Histories(RuleBasedStateMachine):
         else:
             assert (shown(answer.entry), answer.occurrences) == (pictured(replaced[0]), replaced[1])
 
+    @precondition(some("live"))
     @rule(
         place=places,
         which=entries,
@@ -227,22 +248,24 @@ class Histories(RuleBasedStateMachine):
             lambda: self.model.rename(*self.meant(place, which), new_key, to_space, expected),
         )
 
+    @precondition(some("changed"))
     @rule(
         place=places,
         which=entries,
-        to=st.one_of(st.none(), st.none(), st.integers(1, 4)),
+        to=st.sampled_from([None, None, None, 1, 2, 3]),
         expected=expected_revisions,
     )
     def undo(self, place: Place, which: Which, to: int | None, expected: int | None) -> None:
         self.same_entry(
             lambda: self.doors[place.who].undo(
-                **self.named(place, which), to_revision=to, expected_revision=expected
+                **self.named(place, which, "changed"), to_revision=to, expected_revision=expected
             ),
-            lambda: self.model.undo(*self.meant(place, which), to, expected),
+            lambda: self.model.undo(*self.meant(place, which, "changed"), to, expected),
         )
 
     # Removing
 
+    @precondition(some("live"))
     @rule(place=places, which=entries, expected=expected_revisions)
     def trash(self, place: Place, which: Which, expected: int | None) -> None:
         self.same_entry(
@@ -250,13 +273,15 @@ class Histories(RuleBasedStateMachine):
             lambda: self.model.trash(*self.meant(place, which), expected),
         )
 
+    @precondition(some("trashed"))
     @rule(place=places, which=entries)
     def restore(self, place: Place, which: Which) -> None:
         self.same_entry(
-            lambda: self.doors[place.who].restore(**self.named(place, which)),
-            lambda: self.model.restore(*self.meant(place, which)),
+            lambda: self.doors[place.who].restore(**self.named(place, which, "trashed")),
+            lambda: self.model.restore(*self.meant(place, which, "trashed")),
         )
 
+    @precondition(many)
     @rule(place=places, which=entries)
     def purge(self, place: Place, which: Which) -> None:
         self.same(
@@ -264,12 +289,14 @@ class Histories(RuleBasedStateMachine):
             lambda: self.model.purge(*self.meant(place, which)),
         )
 
+    @precondition(many)
     @rule(who=seats, which=entries)
     def forget(self, who: str, which: Which) -> None:
         seat, _, meant = self.meant(Place(who, None), which)
         scope = f"key:{meant}" if isinstance(meant, str) else f"id:{meant}"
         self.same(lambda: self.doors[who].forget(scope).deleted, lambda: self.model.forget(seat, meant))
 
+    @precondition(many)
     @rule(who=seats)
     def forget_all(self, who: str) -> None:
         forgotten = self.doors[who].forget("all")
@@ -304,7 +331,7 @@ class Histories(RuleBasedStateMachine):
 
     # Time
 
-    @rule(seconds=st.sampled_from([1, 59, 60, 86_399, 86_400, 31 * 86_400]))
+    @rule(seconds=st.sampled_from([1, 1, 59, 60, 60, 86_400, 31 * 86_400]))
     def time_passes(self, seconds: int) -> None:
         self.model.now = self.clock.advance(seconds=seconds)
 
@@ -347,6 +374,7 @@ class Histories(RuleBasedStateMachine):
         if page.cursor is not None and after is not None:
             self.begun.append(Begun(place, wanted, after, page.cursor))
 
+    @precondition(some("live"))
     @rule(place=places, which=entries)
     def get(self, place: Place, which: Which) -> None:
         self.same_entry(
@@ -354,6 +382,13 @@ class Histories(RuleBasedStateMachine):
             lambda: self.model.get(*self.meant(place, which)),
         )
 
+    def get_by_id(self, place: Place, entry: UUID) -> None:
+        self.same_entry(
+            lambda: self.doors[place.who].get(id=entry),
+            lambda: self.model.get(place.seat, place.at, entry),
+        )
+
+    @precondition(some("live"))
     @rule(place=places, which=entries, limit=st.integers(1, 4))
     def history(self, place: Place, which: Which, limit: int) -> None:
         def written() -> list[tuple[object, ...]]:
@@ -385,12 +420,12 @@ class Histories(RuleBasedStateMachine):
                 (f"{each.kind}:{each.ref}", each.level, each.source) for each in self.doors[who].spaces()
             }
             assert found == set(self.model.spaces(seat, SPACES))
-            for space in SPACES:
-                place = Place(who, space)
+            for place in (Place(who, space) for space in SPACES):
                 self.trash_and_grants_are_as_the_model_has_them(place)
-                for which in [*KEYS, *range(len(self.model.ids))]:
-                    self.get(place, which)
-                    self.history(place, which, 100)
+                for key in KEYS:
+                    self.history(place, key, 100)
+            for entry in [*self.model.ids, NO_ENTRY]:
+                self.get_by_id(Place(who, None), entry)
 
     def trash_and_grants_are_as_the_model_has_them(self, place: Place) -> None:
         door = self.doors[place.who]
@@ -427,17 +462,34 @@ class Histories(RuleBasedStateMachine):
             row.id = given
             self.model.ids[given] = row.space
 
-    def named(self, place: Place, which: Which) -> dict[str, Any]:
+    def aim(self, place: Place, which: Which, state: str = "live") -> tuple[Place, str | UUID]:
+        """A key in the place named; or, so that most calls meet something, an entry that is in this state: by its key
+        where it lies, or by its id; or an id of the past."""
+        if isinstance(which, str):
+            return place, which
+        number, way = divmod(which, 8)
+        if way and (rows := self.rows(state)):
+            row = rows[number % len(rows)]
+            return (Place(place.who, row.space), row.head.key) if way % 2 else (place, row.id or NO_ENTRY)
+        return place, [*self.model.ids, NO_ENTRY][number % (len(self.model.ids) + 1)]
+
+    def rows(self, state: str) -> list[Row]:
+        now = self.model.now
+        return {
+            "live": [row for row in self.model.rows if row.live(now)],
+            "changed": [row for row in self.model.rows if row.live(now) and row.revision > 1],
+            "trashed": [row for row in self.model.rows if row.in_trash(now)],
+        }[state]
+
+    def named(self, place: Place, which: Which, state: str = "live") -> dict[str, Any]:
         """An entry as the door's arguments name it."""
-        return {"key": which, "space": place.space} if isinstance(which, str) else {"id": self.id_of(which)}
+        there, target = self.aim(place, which, state)
+        return {"key": target, "space": there.space} if isinstance(target, str) else {"id": target}
 
-    def meant(self, place: Place, which: Which) -> tuple[Seat, str, str | UUID]:
+    def meant(self, place: Place, which: Which, state: str = "live") -> tuple[Seat, str, str | UUID]:
         """An entry as the model is asked for it."""
-        return place.seat, place.at, which if isinstance(which, str) else self.id_of(which)
-
-    def id_of(self, which: int) -> UUID:
-        ids = list(self.model.ids)
-        return ids[which % len(ids)] if ids else NO_ENTRY
+        there, target = self.aim(place, which, state)
+        return there.seat, there.at, target
 
 
 class HistoriesInAFile(Histories):

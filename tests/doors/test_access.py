@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Collection
+from uuid import uuid4
 
 import pytest
 
@@ -339,17 +340,29 @@ def test_standing_that_comes_from_circumstances_cannot_be_turned_into_a_stored_g
             later.get("k", space="user:alice")
 
 
-def test_what_a_participant_shared_ends_with_their_part_in_the_chat(memory: Memory) -> None:
-    """DESIGN 3: revoking cascades to re-shares; SPEC C3: contextual access is evaluated live, never stored."""
-    root = memory.administration("root")
-    root.set_participants("c", ["user:alice", "user:bob"])
+def test_a_participant_cannot_give_their_part_in_a_chat_on(memory: Memory) -> None:
+    """SPEC C3: contextual access is evaluated live, never stored. So nothing of it outlives their part in the chat."""
+    memory.administration("root").set_participants("c", ["user:alice", "user:bob"])
     memory.user("alice").remember("x", key="k", space="chat:c")
-    memory.user("bob").share("agent:friend", space="chat:c", level="readwrite")
-    root.set_participants("c", ["user:alice"])
-    with refused("access_denied"):
-        memory.user("bob").get("k", space="chat:c")
+    with unchanged(memory), refused("access_denied"):
+        memory.user("bob").share("agent:friend", space="chat:c", level="read")
     with refused("access_denied"):
         memory.agent("friend").get("k", space="chat:c")
+
+
+def test_a_system_is_shared_by_its_managers_alone(memory: Memory) -> None:
+    memory.administration("root").set_system_access("pay", {"user:alice": "read", "user:boss": "manage"})
+    alice, boss, bob = memory.user("alice"), memory.user("boss"), memory.user("bob")
+    boss.remember("x", key="k", space="system:pay")
+    with unchanged(memory), refused("access_denied"):
+        alice.share("user:bob", space="system:pay", level="read")
+    boss.share("user:bob", space="system:pay", level="readwrite")
+    bob.share("user:carol", space="system:pay", level="read")
+    with unchanged(memory), refused("invalid_field"):
+        bob.share("user:boss", space="system:pay", level="read")
+    assert memory.user("carol").get("k", space="system:pay").text == "x"
+    gone = boss.unshare("user:bob", space="system:pay")
+    assert (gone.revoked, gone.cascaded) == (1, 1)
 
 
 def test_file_and_assistant_memories_are_visible_to_their_owner_alone(memory: Memory) -> None:
@@ -768,3 +781,22 @@ def test_an_undo_does_not_bring_always_apply_back_without_manage(team: tuple[Own
     alice.flag("k", always_inject=False, space="team")
     assert not bob.undo("k", space="team").always_inject
     assert not bob.undo("k", space="team", to_revision=2).always_inject
+
+
+def test_an_id_that_does_not_exist_is_refused_in_the_words_of_one_that_does(memory: Memory) -> None:
+    hers = memory.user("alice").remember("x", key="k").space
+    assert hers is not None
+    bob = memory.user("bob")
+    for rules in ({}, {"ai.memory.read": False}):
+        memory.administration("root").set_rules("member", rules)
+        for there, nowhere in ((hers, uuid4()), (str(hers), str(uuid4()))):
+            assert refusal(lambda: bob.list(space=there)) == refusal(lambda: bob.list(space=nowhere))  # noqa: B023
+
+
+def test_leaving_always_apply_out_keeps_it_in_every_room(team: tuple[Own, Own, Own]) -> None:
+    alice, bob, _ = team
+    bob.remember("x", key="k", space="team")
+    alice.flag("k", always_inject=True, space="team")
+    bob.remember("y", key="k", space="team")
+    assert alice.get("k", space="team").always_inject
+    assert not alice.remember("x", key="mine", space="team", always_inject=False).updated

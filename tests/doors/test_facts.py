@@ -221,3 +221,10 @@ def test_the_answer_to_a_store_names_the_category(memory: Memory) -> None:
     """INTERFACE: memory/store answers {key, category, expires_at, persisted}; the door to facts should be able to."""
     stored = memory.user("alice").facts.store("a", "b")
     assert getattr(stored, "category", None) == "user_facts"
+
+
+def test_a_stored_fact_is_answered_with_its_category(memory: Memory) -> None:
+    facts = memory.user("alice").facts
+    assert facts.store("k", "v").category == "user_facts"
+    assert facts.store("k", "v", category="prefs", idempotency_key="once").category == "prefs"
+    assert facts.store("k", "v", category="prefs", idempotency_key="once").category == "prefs"

@@ -216,3 +216,9 @@ def test_a_store_whose_caller_may_write_but_not_read_does_not_fail_after_writing
 def test_a_session_that_is_no_name_is_refused(memory: Memory, session: str) -> None:
     with refused("invalid_field"):
         handle_of(memory, "alice", session).store("k", b"v")
+
+
+def test_an_empty_session_is_none(memory: Memory) -> None:
+    handle_of(memory, "alice", "").store("k", b"v")
+    assert handle_of(memory, "alice").recall("k").value == b"v"
+    assert handle_of(memory, "alice", "").namespace() == "alice"

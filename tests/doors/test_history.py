@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.domain.errors import Conflict, PreconditionFailed
 from holdfast.entrypoints.python import Memory, Own
-from tests.doors.looking import refused, texts, unchanged
+from tests.doors.looking import refused, snapshot, texts, unchanged
 from tests.support import FixedClock
 
 
@@ -315,6 +315,22 @@ def test_a_rename_into_another_space_keeps_history_lifetime_flags_and_owner(
         with refused("not_found"):
             look()
     assert alice.undo("a", space="team", to_revision=1).text == "one"
+
+
+def test_a_rename_to_the_same_key_changes_nothing(memory: Memory, alice: Own) -> None:
+    alice.remember("x", key="k")
+    before = alice.get("k")
+    with unchanged(memory):
+        assert alice.rename("k", new_key="k") == before
+
+
+def test_a_renamed_entry_without_a_word_is_counted_by_the_words_of_its_key(
+    memory: Memory, alice: Own
+) -> None:
+    alice.remember("!!!")
+    alice.rename(id=alice.list()[0].id, new_key="house rules")
+    (counts,) = [one for one in snapshot(memory)[1].values() if one]
+    assert (counts.entries, counts.indexed, counts.length) == (1, 1, 2)
 
 
 def test_a_rename_onto_a_taken_key_is_a_conflict_and_loses_nothing(memory: Memory, alice: Own) -> None:

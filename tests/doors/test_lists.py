@@ -298,3 +298,16 @@ def test_foreign_rows_do_not_starve_a_page(memory: Memory, alice: Own) -> None:
         agent.remember("x", key=f"noise{number}", space="user:alice")
     assert keys(alice.list(tag="t", limit=1)) == ["wanted"]
     assert keys(alice.list("wanted", limit=1)) == ["wanted"]
+
+
+def test_an_expiry_list_goes_on_among_entries_that_expire_together_and_only_for_its_request(
+    alice: Own,
+) -> None:
+    alice.remember_many({"text": "x", "key": f"k{number}", "ttl": 10} for number in range(5))
+    first = alice.list(expiring_within=60, limit=2)
+    second = alice.list(expiring_within=60, limit=3, cursor=first.cursor)
+    assert keys(first) + keys(second) == [f"k{number}" for number in range(5)]
+    assert second.cursor is None
+    for other in ({"expiring_within": 61}, {"expiring_within": 60, "prefix": "k"}, {}):
+        with refused("invalid_field"):
+            alice.list(cursor=first.cursor, **other)

@@ -7,6 +7,7 @@ import pytest
 from holdfast.entrypoints.python import Memory
 from tests.doors.looking import Call, keys, refused
 from tests.doors.portal import Door
+from tests.support import FixedClock
 
 OTHER_KEY = "7a" * 32
 
@@ -184,3 +185,21 @@ def test_without_a_key_a_key_file_is_made_once_for_its_owner_alone(
 def test_memory_is_switched_off_by_the_environment(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLDFAST_MEMORY_KEY", "off")
     assert door.open(key=None).handle("alice") is None
+
+
+def test_a_bad_note_is_refused_even_when_memory_is_off(off: Memory) -> None:
+    alice = off.user("alice")
+    with refused("missing_value"):
+        alice.remember(" ", key="k")
+    with refused("invalid_key"):
+        alice.remember("x", key="")
+    outcomes = alice.remember_many([{"text": "x", "key": "k"}, {"text": ""}, {"text": "x", "ttl": 0}])
+    assert [one.error.code if one.error else "ok" for one in outcomes] == [
+        "ok",
+        "missing_value",
+        "ttl_too_short",
+    ]
+
+
+def test_the_index_says_when_it_was_looked_at_even_when_memory_is_off(door: Door, clock: FixedClock) -> None:
+    assert door.open(key="off").user("alice").facts.my_memory().fetched_us == clock.now

@@ -315,7 +315,7 @@ def test_bytes_kept_in_the_log_by_a_reader_that_would_not_end_go_once_it_has_end
 ) -> None:
     """The purge may be answered while another process still reads an old state, but the next sweep finishes it."""
     monkeypatch.setattr(sqlite_connections, "BUSY_MS", 20)
-    monkeypatch.setattr(sqlite_writer, "TRUNCATE_SECONDS", 0.02)
+    monkeypatch.setattr(sqlite_writer, "PATIENCE_SECONDS", 0.02)
     with open_store(tmp_path, clock=clock) as memory:
         entry = _remember(memory)
         traces = traces_of(tmp_path, memory, entry)

@@ -535,6 +535,8 @@ token_type: bearer
 token: <your-token>
 token: ${TOKEN}
 token: [redacted:github-token]
+my token [redacted:github-token]: 2f4c9d1ab77e was the build
+[redacted:password]: Sunflower7 is the name of the room
 token = get_token()
 token = request.headers.get("Authorization")
 token = tokens[0]
@@ -766,6 +768,18 @@ def test_all_that_is_not_a_secret_is_kept_in_place(text: str) -> None:
     assert text.endswith(kept[-1])
 
 
+@pytest.mark.parametrize(("kind", "template"), TOKENS, ids=[kind for kind, _ in TOKENS])
+def test_tokens_glued_together_are_done_with_at_once(kind: str, template: str) -> None:
+    rng = random.Random(kind)
+    glued = scrub("".join(fill(template, rng) for _ in range(20)))
+    assert scrub(glued.text).count == 0
+
+
+def test_of_a_very_long_password_nothing_is_left() -> None:
+    secret = fill("{b62:20000}", random.Random(8))
+    assert scrub(f"password={secret} end").text == "password=[redacted:password] end"
+
+
 @settings(deadline=None)
 @given(st.text() | st.binary().map(lambda raw: raw.decode("utf-8", "surrogateescape")))
 @example("\ud800 password=\ud800\udfff1abc")
@@ -805,7 +819,7 @@ def unbounded(tree: Any, *, inside: bool = False) -> list[str]:
 def patterns() -> list[str]:
     compiled = [value.pattern for value in vars(module).values() if isinstance(value, re.Pattern)]
     later = [row.body for row in SHAPES] + [pattern for _, _, pattern in MARKED]
-    return [*compiled, *later, module._CUT_BEFORE_CJK]
+    return compiled + later
 
 
 @pytest.mark.parametrize("pattern", patterns())

@@ -99,3 +99,9 @@ def test_a_tilde_in_the_data_directory_is_the_home(monkeypatch: pytest.MonkeyPat
 def test_every_line_of_the_table_says_what_it_is_for() -> None:
     assert all(setting.sentence and setting.unit for setting in TABLE)
     assert len({setting.name for setting in TABLE}) == len(TABLE)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e999"])
+def test_a_number_that_never_ends_is_refused(tmp_path: Path, value: str) -> None:
+    with pytest.raises(InvalidField, match="HOLDFAST_SWEEP_SECONDS"):
+        load({"HOLDFAST_SWEEP_SECONDS": value}, data_dir=str(tmp_path))

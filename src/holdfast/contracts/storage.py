@@ -208,6 +208,11 @@ class KeyReads(Protocol):
         """The data keys of a space, oldest first."""
         ...
 
+    def with_current(self, space: UUID) -> tuple[list[KeyRow], int | None]:
+        """The data keys of a space, oldest first, and the id of the one that writes use, as of one moment; None when
+        there is no such space."""
+        ...
+
     def not_under(self, master: bytes, limit: int) -> list[KeyRow]:
         """Keys wrapped by another master than this one."""
         ...
@@ -313,8 +318,8 @@ class Transaction(Protocol):
     @property
     def audit(self) -> AuditWrites: ...
 
-    def erase(self) -> None:
-        """Asks that what this transaction removed is gone from every byte before it is acknowledged."""
+    def erase(self, *, wait: bool = True) -> None:
+        """Asks that what this transaction removed is gone from every byte before it is acknowledged, or soon after."""
         ...
 
 
@@ -340,6 +345,11 @@ class Store(Protocol):
     def receipts(self) -> ReceiptReads: ...
     @property
     def audit(self) -> AuditReads: ...
+
+    @property
+    def unclean(self) -> bool:
+        """Whether something that was removed still waits to be erased from every byte."""
+        ...
 
     def submit(self, job: Job[T]) -> Future[T]:
         """Runs the job in a transaction; the future holds its result once that is durable, or its error."""

@@ -12,6 +12,9 @@ from holdfast.crypto.keys import DataKey
 TERM_BYTES = 6
 """48 bits: within one space's vocabulary two words meet about never, and the index stays small."""
 
+KNOWN_WORDS = 512
+"""Blind terms remembered a key: a remembered one costs a tenth."""
+
 
 def blind_key(key: DataKey, namespace: str, name: str) -> bytes:
     return blake2b(f"{namespace}\0{name}".encode(), key=key.lookups, digest_size=16).digest()
@@ -22,11 +25,16 @@ def blind_label(key: DataKey, partition: int, kind: str, value: str) -> bytes:
 
 
 def blind_terms(key: DataKey, terms: Iterable[str]) -> list[str]:
-    secret = key.terms
-    return [
-        blake2b(term.encode("utf-8", "surrogatepass"), key=secret, digest_size=TERM_BYTES).hexdigest()
-        for term in terms
-    ]
+    known = key.words
+    if len(known) > KNOWN_WORDS:
+        known.clear()
+    return [known.get(term) or _blind_term(key, term) for term in terms]
+
+
+def _blind_term(key: DataKey, term: str) -> str:
+    blind = blake2b(term.encode("utf-8", "surrogatepass"), key=key.terms, digest_size=TERM_BYTES).hexdigest()
+    key.words[term] = blind
+    return blind
 
 
 def blind_name(key: DataKey, *parts: str) -> bytes:

@@ -85,8 +85,9 @@ def stage_next_key(path: Path) -> Master:
 
 
 def adopt_next_key(path: Path) -> None:
-    """The staged key becomes the key, in one step."""
-    next_key_file(path).replace(path)
+    """The staged key becomes the key, in one step; another process may have done it already."""
+    with contextlib.suppress(FileNotFoundError):
+        next_key_file(path).replace(path)
     _sync_directory(path.parent)
 
 

@@ -44,7 +44,7 @@ class Master:
 
 
 class DataKey:
-    """A space's data key, spread into one sub-key for each purpose."""
+    """A space's data key, spread into one sub-key for each purpose. `words` remembers blind terms: words recur."""
 
     __slots__ = (
         "fingerprints",
@@ -56,6 +56,7 @@ class DataKey:
         "space",
         "space_bytes",
         "terms",
+        "words",
     )
 
     def __init__(self, space: UUID, key_id: int, secret: bytes) -> None:
@@ -68,6 +69,7 @@ class DataKey:
         self.terms = _derive(secret, b"terms")
         self.fingerprints = _derive(secret, b"fingerprints")
         self.rows = _derive(secret, b"rows")
+        self.words: dict[str, str] = {}
 
 
 def new_secret() -> bytes:

@@ -119,6 +119,13 @@ def may_delete(space: Space, level: Level, *, creator: bool) -> bool:
     return creator and level is Level.READWRITE and space.kind is not SpaceKind.SYSTEM
 
 
+def may_share(decision: Decision) -> bool:
+    """A part in a chat or a session may end at any moment: no grant comes from it. In a system only managers give."""
+    if decision.reason is Reason.SYSTEM:
+        return decision.level is Level.MANAGE
+    return decision.reason in (Reason.OWN, Reason.GRANT)
+
+
 def may_flag(level: Level) -> bool:
     """Always-apply steers every later turn of everyone who reads the space, so it needs manage."""
     return level is Level.MANAGE

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeGuard
 
 from holdfast.domain.errors import HoldfastError, InvalidField, InvalidKey, MissingValue, TooLarge
 
@@ -38,6 +39,13 @@ def check_key(key: object, limits: Limits) -> str:
     _check_size("A key", _encoded(key, InvalidKey, "A key must be valid text."), limits.key_bytes)
     if _CONTROL.search(key):
         raise InvalidKey("A key must not hold control characters.")
+    return key
+
+
+def check_lookup_key(key: object) -> str:
+    """A key that is only looked for: one that was never written is not found, but it must be text."""
+    if not is_text(key):
+        raise InvalidKey("A key must be valid text.")
     return key
 
 
@@ -75,9 +83,7 @@ def check_label(what: str, label: object, limits: Limits) -> str:
 
 def check_tags(tags: object, limits: Limits) -> tuple[str, ...]:
     """Trimmed, without repeats, in the order given."""
-    if isinstance(tags, str) or not isinstance(tags, Iterable):
-        raise InvalidField("Tags must be a list of texts.")
-    given = list(tags)
+    given = check_list("tags", tags)
     if len(given) > limits.tags:
         raise TooLarge(f"At most {limits.tags} tags; {len(given)} were given.")
     kept: dict[str, None] = {}
@@ -89,10 +95,56 @@ def check_tags(tags: object, limits: Limits) -> tuple[str, ...]:
     return tuple(kept)
 
 
+def check_list(what: str, items: object) -> tuple[Any, ...]:
+    """Taken once: a generator would be empty when a write is prepared a second time. One text is no list of texts."""
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+        raise InvalidField(f"The {what} must be a list.")
+    return tuple(items)
+
+
+def check_mapping(what: str, items: object) -> dict[Any, Any]:
+    if not isinstance(items, Mapping):
+        raise InvalidField(f"The {what} must be a mapping.")
+    return dict(items)
+
+
+def check_words(what: str, words: object) -> str:
+    """What is only compared with: a prefix, a tag, a reference."""
+    if not is_text(words):
+        raise InvalidField(f"The {what} must be valid text.")
+    return words
+
+
+def check_flag(what: str, flag: object) -> bool:
+    if not isinstance(flag, bool):
+        raise InvalidField(f"`{what}` is true or false.")
+    return flag
+
+
+def check_revision(revision: object) -> int:
+    if not isinstance(revision, int) or isinstance(revision, bool) or revision < 0:
+        raise InvalidField("A revision is a whole number from 0.")
+    return revision
+
+
+def check_idempotency_key(key: object) -> str:
+    if not isinstance(key, str) or not 1 <= len(key) <= 255 or not key.isprintable():
+        raise InvalidField("An idempotency key is 1 to 255 printable characters.")
+    return key
+
+
 def check_limit(limit: object, cap: int) -> int:
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
         raise InvalidField(f"A limit must be a whole number from 1 to {cap}.")
     return min(limit, cap)
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    """Whether it is text that can be written down; lone surrogates cannot."""
+    try:
+        return isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:
+        return False
 
 
 def _one_line(what: str, line: object, cap: int) -> str:

@@ -8,9 +8,11 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from holdfast.domain.errors import InvalidField
+from holdfast.domain.limits import is_text
 
 UNKNOWN = "unknown"
 ID_BYTES = 512
+TEAM = "team:"
 
 
 class PrincipalKind(StrEnum):
@@ -35,26 +37,36 @@ class Principal(NamedTuple):
         return f"{self.kind.value}:{self.id}"
 
 
-def principal(kind: PrincipalKind, subject: str) -> Principal:
+def principal(kind: PrincipalKind, subject: object) -> Principal:
     """A checked principal; an empty subject is the shared `unknown` of callers without identity."""
-    subject = subject or UNKNOWN
-    try:
-        size = len(subject.encode())
-    except UnicodeEncodeError:
-        raise InvalidField("A subject must be valid text.") from None
-    if size > ID_BYTES or not subject.isprintable():
-        raise InvalidField(f"A subject must be printable text of at most {ID_BYTES} bytes.")
-    return Principal(kind, subject)
+    return Principal(kind, check_subject("subject", subject) or UNKNOWN)
 
 
-def parse_grantee(text: str) -> Principal:
+def check_subject(what: str, subject: object) -> str:
+    """An id as hosts and tokens give it: of a principal, a session, a team."""
+    if not is_text(subject) or len(subject.encode()) > ID_BYTES or not subject.isprintable():
+        raise InvalidField(f"The {what} must be printable text of at most {ID_BYTES} bytes.")
+    return subject
+
+
+def parse_grantee(text: object) -> Principal:
     """`kind:id`; a bare id is an agent."""
-    kind, colon, subject = text.partition(":")
+    name = check_subject("grantee", text)
+    kind, colon, subject = name.partition(":")
     if not colon or kind not in _KINDS:
-        kind, subject = PrincipalKind.AGENT, text
+        kind, subject = PrincipalKind.AGENT, name
     if not subject:
         raise InvalidField("Name the grantee as kind:id, for example user:alice.")
     return principal(PrincipalKind(kind), subject)
+
+
+def parse_member(text: object) -> str:
+    """Whom an access list may name: `team:name`, or a grantee."""
+    if not isinstance(text, str) or not text.startswith(TEAM):
+        return str(parse_grantee(text))
+    if text == TEAM:
+        raise InvalidField("Name the team as team:name, for example team:platform.")
+    return TEAM + check_subject("team", text.removeprefix(TEAM))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holdfast.domain.errors import InvalidScope
+from holdfast.domain.limits import is_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ Scope = Everything | OneKey | OneEntry | Runs
 
 
 def parse_scope(text: object) -> Scope:
-    if not isinstance(text, str):
+    if not is_text(text):
         raise InvalidScope
     match text.partition(":"):
         case "all", "", "":

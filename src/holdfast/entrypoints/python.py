@@ -14,6 +14,7 @@ from urllib.parse import quote
 from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
 from holdfast.domain.errors import HoldfastError, InvalidField
+from holdfast.domain.limits import check_list, check_mapping, check_words
 from holdfast.domain.principal import Caller, Principal, PrincipalKind, principal
 from holdfast.entrypoints.keys import Keys
 from holdfast.entrypoints.waiting import Door, awaiting, blocking, reading, reading_later, reading_there
@@ -171,9 +172,10 @@ class AsyncHandle(Door):
 class Opening:
     """A store that is open, or the reason why it is not. Both memories share this."""
 
-    def __init__(self, opened: Opened, settings: Settings) -> None:
+    def __init__(self, opened: Opened, settings: Settings, clock: Clock) -> None:
         self._opened = opened
         self._settings = settings
+        self._clock = clock
         self._sweeper: Sweeper | None = None
         if opened.engine is not None and settings.sweep_seconds:
             self._sweeper = Sweeper(self._sweep_quietly, settings.sweep_seconds)
@@ -214,16 +216,16 @@ class Opening:
             self._opened.engine.sealed.close()
 
     def _seat(self, caller: Caller) -> Seat:
-        return Seat(self._opened.engine, caller, self.reason or "")
+        return Seat(self._opened.engine, caller, self._settings.limits, self._clock, self.reason or "")
 
     def _user(
         self, subject: str, roles: Iterable[str], teams: Iterable[str], systems: Mapping[str, str] | None
     ) -> Seat:
         caller = Caller(
             principal(PrincipalKind.USER, subject),
-            roles=frozenset(roles),
-            teams=frozenset(teams),
-            systems=dict(systems or {}),
+            roles=frozenset(check_list("roles", roles)),
+            teams=frozenset(check_list("teams", teams)),
+            systems=_systems(systems),
         )
         return self._seat(caller)
 
@@ -233,14 +235,14 @@ class Opening:
         caller = Caller(
             principal(PrincipalKind.AGENT, subject),
             session_user=None if user is None else principal(PrincipalKind.USER, user),
-            chats=frozenset() if chat is None else frozenset({chat}),
-            systems=dict(systems or {}),
+            chats=frozenset() if chat is None else frozenset({check_words("chat", chat)}),
+            systems=_systems(systems),
         )
         return self._seat(caller)
 
     def _service(self, subject: str, run: str | None, systems: Mapping[str, str] | None) -> Seat:
         caller = Caller(
-            principal(PrincipalKind.SERVICE, subject), run=run, unattended=True, systems=dict(systems or {})
+            principal(PrincipalKind.SERVICE, subject), run=run, unattended=True, systems=_systems(systems)
         )
         return self._seat(caller)
 
@@ -389,7 +391,7 @@ def _open(
     sweep_seconds: float | None,
     clock: Clock,
     directory: Directory | None,
-) -> tuple[Opened, Settings]:
+) -> tuple[Opened, Settings, Clock]:
     settings = load(
         memory_key=key,
         memory_old_keys=old_keys,
@@ -397,7 +399,11 @@ def _open(
         sweep_seconds=sweep_seconds,
         **_place(where),
     )
-    return open_engine(settings, clock, directory, required=required), settings
+    return open_engine(settings, clock, directory, required=required), settings, clock
+
+
+def _systems(systems: object) -> dict[str, str]:
+    return {} if systems is None else check_mapping("systems", systems)
 
 
 def _place(where: str | os.PathLike[str] | None) -> dict[str, str]:

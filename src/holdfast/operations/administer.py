@@ -10,7 +10,7 @@ from holdfast.domain.access import catalogue_level
 from holdfast.domain.errors import AccessDenied, InvalidField, InvalidLevel
 from holdfast.domain.grant import Level
 from holdfast.domain.limits import check_key
-from holdfast.domain.principal import Caller, parse_grantee
+from holdfast.domain.principal import Caller, parse_grantee, parse_member
 from holdfast.domain.space import SpaceKind, SpaceName
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import find_or_plan
@@ -33,7 +33,7 @@ def set_system_access(engine: Engine, caller: Caller, system: str, access: Mappi
     for member, level in access.items():
         if level not in ("read", "manage"):
             raise InvalidLevel("Access to a system is read or manage.")
-        rows[member if member.startswith("team:") else str(parse_grantee(member))] = catalogue_level(level)
+        rows[parse_member(member)] = catalogue_level(level)
     return _set_list(engine, caller, SpaceName(SpaceKind.SYSTEM, check_key(system, engine.limits)), rows)
 
 

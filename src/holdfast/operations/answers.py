@@ -23,6 +23,8 @@ class Remembered:
     similar: tuple[Entry, ...] = ()
     persisted: bool = True
     note: str | None = None
+    category: str = ""
+    """The one this call gave, or its vocabulary's own; empty when it gave none."""
 
     @property
     def updated(self) -> bool:

@@ -46,7 +46,8 @@ class Replaced:
 def edit(engine: Engine, caller: Caller, target: Target, changes: Changes) -> Job[Entry]:
     now = engine.clock()
     sought = seek(engine, caller, target, Op.WRITE, now)
-    _refuse_flag(sought.entered, changes)
+    if changes.always_inject is not None:
+        _require_flag(sought.entered)
     place = engine.sealed.place(sought.entered.space, now)
 
     def write(tx: Transaction) -> Entry:
@@ -113,10 +114,15 @@ def rename(
         )
         if target_place is not place:
             require_delete(engine, sought.entered, head)
+            if entry.always_inject:
+                _require_flag(there)
             sealed.settle(target_place)
+        elif key == entry.key:
+            return entry
+        sealed.free_expired(target_place, entry.partition, entry.owner, entry.namespace, key)
         if sealed.own(target_place, entry.partition, entry.owner, entry.namespace, key):
             raise Conflict(f"There is an entry `{key}` already; rename or remove it first.")
-        indexed = head.row.length > 0
+        indexed = profile.indexed and not entry.encrypted
         if target_place is not place:
             moved = sealed.carry(
                 place, head, target_place, content, indexed=indexed, cap=engine.limits.entries
@@ -132,8 +138,8 @@ def rename(
     return write
 
 
-def _refuse_flag(entered: Entered, changes: Changes) -> None:
-    if changes.always_inject is not None and not may_flag(entered.level):
+def _require_flag(entered: Entered) -> None:
+    if not may_flag(entered.level):
         raise AccessDenied("Always-apply needs manage in this space.")
 
 

@@ -10,6 +10,7 @@ from holdfast.domain.access import NO_STANDING, Decision, Op, Standing, catalogu
 from holdfast.domain.errors import AccessDenied, Conflict, InvalidField
 from holdfast.domain.grant import Level
 from holdfast.domain.ids import new_space_id
+from holdfast.domain.limits import check_words
 from holdfast.domain.principal import Caller, PrincipalKind, principal
 from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
 from holdfast.operations.engine import Engine
@@ -39,13 +40,15 @@ def enter(engine: Engine, caller: Caller, ref: SpaceRef, op: Op, now: int) -> En
         own = engine.sealed.own_space(caller.principal) or planned(own_space(caller.principal), now)
         decision = decide(caller, own, op, now, NO_STANDING, engine.rules.of(caller.roles))
         return Entered(caller, own, decision.level, decision)
-    entered = [
-        found
-        for space in _meant(engine, caller, ref, now)
-        if (found := try_enter(engine, caller, space, op, now))
-    ]
+    entered: list[Entered] = []
+    refusal = AccessDenied()
+    for space in _meant(engine, caller, ref, now):
+        try:
+            entered.append(enter_space(engine, caller, space, op, now))
+        except AccessDenied as denied:
+            refusal = denied
     if not entered:
-        raise AccessDenied
+        raise refusal
     if len(entered) > 1:
         raise Conflict("More than one space has this reference; name it by its id or as kind:reference.")
     return entered[0]
@@ -79,6 +82,11 @@ def planned(name: SpaceName, now: int) -> Space:
     return Space(new_space_id(), name, now, stored=False)
 
 
+def _nowhere(id: UUID, now: int) -> Space:
+    """Nobody's space, so that an id that does not exist is refused in the words of one that does."""
+    return Space(id, SpaceName(SpaceKind.SHARED, ""), now, stored=False)
+
+
 def find_or_plan(engine: Engine, name: SpaceName, now: int) -> Space:
     return engine.sealed.space_named(name) or planned(name, now)
 
@@ -88,8 +96,7 @@ def _meant(engine: Engine, caller: Caller, ref: SpaceRef, now: int) -> Iterator[
         case SpaceName():
             yield find_or_plan(engine, ref, now)
         case UUID():
-            if space := engine.sealed.space(ref):
-                yield space
+            yield engine.sealed.space(ref) or _nowhere(ref, now)
         case str():
             yield from _referenced(engine, caller, ref, now)
         case _:
@@ -97,6 +104,7 @@ def _meant(engine: Engine, caller: Caller, ref: SpaceRef, now: int) -> Iterator[
 
 
 def _referenced(engine: Engine, caller: Caller, ref: str, now: int) -> Iterator[Space]:
+    check_words("space", ref)
     if by_id := _space_with_id(engine, ref):
         yield by_id
         return

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from holdfast.contracts.rows import Visible
+from holdfast.contracts.rows import EntryRow, Visible
 from holdfast.crypto.blind import fingerprint
 from holdfast.domain.access import Op, sees
 from holdfast.domain.entry import Entry, Revision
 from holdfast.domain.errors import InvalidField
 from holdfast.domain.ids import entry_id
-from holdfast.domain.limits import check_limit
+from holdfast.domain.limits import check_limit, check_revision
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller
+from holdfast.domain.retention import CENTURY_SECONDS
 from holdfast.domain.times import SECOND
 from holdfast.operations.answers import Page
 from holdfast.operations.engine import Engine
@@ -51,8 +52,6 @@ def list_entries(engine: Engine, caller: Caller, listing: Listing) -> Page:
     now = engine.clock()
     entered = enter(engine, caller, listing.space, Op.READ, now)
     limit = check_limit(listing.limit, engine.limits.list_rows)
-    if not isinstance(listing.wanted.prefix, str):
-        raise InvalidField("A prefix must be text.")
     if not entered.space.stored:
         return Page()
     visible = visible_to(engine, entered, listing.partitions, now)
@@ -119,7 +118,7 @@ def history(
     head = look_up(engine, sought)
     entry = opened(head)
     if before is not None:
-        return engine.sealed.history(sought.visible, head.row.number, before, limit)
+        return engine.sealed.history(sought.visible, head.row.number, check_revision(before), limit)
     now = Revision(
         entry.revision,
         entry.updated_us,
@@ -136,14 +135,15 @@ def _scan(
 ) -> tuple[Sequence[Placed], bool, int]:
     """Matching entries, whether there are more, and how many on the way were changed outside the engine."""
     found: list[Placed] = []
-    readable = engine.sealed.keyring.of(visible.space).readable
-    broken = 0
+    keys = engine.sealed.keyring.of(visible.space)
+    readable, broken = keys.readable, 0
+    whole = bool(readable) and len(readable) == len(keys.known)
     step = limit + 1 if wanted == ALL else max(limit + 1, SCAN)
     while True:
         page = engine.sealed.page(visible, wanted, since, before, step)
         for placed in page:
             entry = placed.entry
-            broken += entry is None and placed.row.key_id in readable
+            broken += entry is None and (whole or placed.row.key_id in readable)
             if (
                 entry is not None
                 and wanted.matches(entry)
@@ -158,22 +158,43 @@ def _scan(
 
 
 def _expiring(engine: Engine, entered: Entered, visible: Visible, listing: Listing, limit: int) -> Page:
-    within = listing.expiring_within
+    """Soonest first. The store gives them from the first on, so a later page asks for more and skips what was shown."""
+    request = _request(engine, listing, entered)
+    until, after = visible.now + _seconds_ahead(listing.expiring_within) * SECOND, (0, 0)
+    if listing.cursor is not None:
+        until, *place = engine.sealed.open_cursor(request, listing.cursor)
+        after = (place[0], place[1])
+    size = limit + 1
+    while True:
+        rows = engine.sealed.store.entries.expiring(visible, until, size)
+        heads = engine.sealed.heads(visible, [row for row in rows if _expiry_place(row) > after])
+        found = [
+            head
+            for head in heads
+            if head.entry is not None
+            and listing.wanted.matches(head.entry)
+            and sees(entered.caller, entered.space, head.entry, visible.now)
+        ]
+        if len(found) > limit or len(rows) < size:
+            break
+        size *= 4
+    shown, cursor = found[:limit], None
+    if len(found) > limit:
+        cursor = engine.sealed.seal_cursor(request, (until, *_expiry_place(shown[-1].row)))
+    return Page([opened(head) for head in shown], cursor, sum(head.entry is None for head in heads))
+
+
+def _seconds_ahead(within: object) -> int:
+    """No entry lives longer than the cap of a time to live, so nothing lies beyond it."""
     if isinstance(within, timedelta):
         within = within // timedelta(seconds=1)
     if not isinstance(within, int) or isinstance(within, bool) or within < 0:
         raise InvalidField("`expiring_within` is a whole number of seconds or a timedelta.")
-    size, until = limit, visible.now + within * SECOND
-    while True:
-        rows = engine.sealed.store.entries.expiring(visible, until, size)
-        heads = engine.sealed.heads(visible, rows)
-        entries = [
-            head.entry for head in heads if head.entry is not None and listing.wanted.matches(head.entry)
-        ]
-        seen = [entry for entry in entries if sees(entered.caller, entered.space, entry, visible.now)]
-        if len(seen) >= limit or len(rows) < size:
-            return Page(seen[:limit], locked=len(heads) - sum(head.entry is not None for head in heads))
-        size *= 4
+    return min(within, CENTURY_SECONDS)
+
+
+def _expiry_place(row: EntryRow) -> tuple[int, int]:
+    return row.expires_us or 0, row.seq
 
 
 def _request(engine: Engine, listing: Listing, entered: Entered) -> bytes:
@@ -184,5 +205,6 @@ def _request(engine: Engine, listing: Listing, entered: Entered) -> bytes:
         str(entered.caller.principal),
         list(listing.partitions),
         [wanted.namespace, wanted.prefix, wanted.category, wanted.tag],
+        str(listing.expiring_within),
     ]
     return fingerprint(engine.sealed.store_key, json.dumps(asked).encode("utf-8", "surrogatepass"))

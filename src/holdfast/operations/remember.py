@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.blind import fingerprint
@@ -21,7 +21,18 @@ from holdfast.domain.errors import (
 )
 from holdfast.domain.ids import entry_id
 from holdfast.domain.key import made_key, refuse_reserved
-from holdfast.domain.limits import check_bytes, check_hint, check_key, check_label, check_tags, check_text
+from holdfast.domain.limits import (
+    Limits,
+    check_bytes,
+    check_flag,
+    check_hint,
+    check_idempotency_key,
+    check_key,
+    check_label,
+    check_revision,
+    check_tags,
+    check_text,
+)
 from holdfast.domain.principal import Caller, PrincipalKind
 from holdfast.domain.profile import KeyRule, Profile
 from holdfast.domain.retention import IDEMPOTENCY_US, Ttl
@@ -32,6 +43,10 @@ from holdfast.operations.enter import Entered, SpaceRef, enter
 from holdfast.storage.codec import blind_body
 from holdfast.storage.sealed import Head, Place
 from holdfast.storage.sealed_transaction import SealedTransaction, State
+
+T = TypeVar("T")
+
+_FLAG_NEEDS_MANAGE = "Always-apply needs manage in this space."
 
 MANY = 128
 """Rows of a batch in one transaction, so that other writers get their turn."""
@@ -90,15 +105,33 @@ class _Ready(NamedTuple):
 
 
 def remember(engine: Engine, caller: Caller, asked: Asked) -> Job[Remembered]:
-    now = engine.clock()
-    ready = _prepare(engine, asked, *_enter(engine, caller, asked.space, now), now)
+    return _one(engine, caller, asked, _write)
 
-    def write(tx: Transaction) -> Remembered:
-        sealed = SealedTransaction(engine.sealed, tx, now)
-        sealed.settle(ready.place)
-        return _write(engine, sealed, ready)
 
-    return write
+class Kept(NamedTuple):
+    """An entry as it was written, and the keyed fingerprint of its value."""
+
+    entry: Entry
+    fingerprint: bytes
+
+
+def keep(engine: Engine, caller: Caller, asked: Asked) -> Job[Kept]:
+    """Remember, for vocabularies that answer with the entry itself and cannot repeat a request."""
+
+    def put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Kept:
+        entry, _ = _put(engine, tx, ready)
+        return Kept(entry, fingerprint(ready.place.key, entry.value))
+
+    return _one(engine, caller, asked, put)
+
+
+def not_kept(limits: Limits, caller: Caller, asked: Asked, reason: str) -> Remembered:
+    """The answer while memory is off: what would be refused is refused all the same."""
+    content = _check_words(limits, caller, asked.profile, asked.draft)
+    asked.profile.retention.seconds(asked.draft.ttl)
+    return Remembered(
+        None, content.key, None, 0, False, persisted=False, note=reason, category=content.category
+    )
 
 
 def remember_many(
@@ -125,6 +158,20 @@ def remember_many(
         }.values():
             sealed.settle(place)
         return [_outcome(engine, sealed, ready) for ready in prepared]
+
+    return write
+
+
+def _one(
+    engine: Engine, caller: Caller, asked: Asked, put: Callable[[Engine, SealedTransaction, _Ready], T]
+) -> Job[T]:
+    now = engine.clock()
+    ready = _prepare(engine, asked, *_enter(engine, caller, asked.space, now), now)
+
+    def write(tx: Transaction) -> T:
+        sealed = SealedTransaction(engine.sealed, tx, now)
+        sealed.settle(ready.place)
+        return put(engine, sealed, ready)
 
     return write
 
@@ -157,30 +204,48 @@ def provenance_of(caller: Caller, source: Source | None = None) -> Provenance:
 
 
 def check_expected(expected: int | None, actual: int) -> None:
-    if expected is not None and expected != actual:
+    if expected is not None and check_revision(expected) != actual:
         raise PreconditionFailed(f"The entry is at revision {actual}, not {expected}; read it again.")
 
 
-def _check(engine: Engine, entered: Entered, profile: Profile, draft: Draft, now: int) -> _Checked:
-    limits = engine.limits
-    key = _key(engine, profile, draft)
-    category = check_label("category", draft.category or "", limits) or profile.default_category
+def _check_words(limits: Limits, caller: Caller, profile: Profile, draft: Draft) -> Content:
+    """Every check that needs no store; an empty key is still to be made."""
+    key = _key(limits, profile, draft)
+    category = check_label("category", _said(draft.category), limits) or profile.default_category
     refuse_reserved(key, category, profile.reserved_heads)
-    if draft.always_inject and not may_flag(entered.level):
-        raise AccessDenied("Always-apply needs manage in this space.")
-    content = Content(
+    check_flag("encrypted", draft.encrypted)
+    if draft.always_inject is not None:
+        check_flag("always_inject", draft.always_inject)
+    if draft.expected_revision is not None:
+        check_revision(draft.expected_revision)
+    if draft.idempotency_key is not None:
+        check_idempotency_key(draft.idempotency_key)
+    return Content(
         key=key,
-        body=_body(engine, profile, draft),
-        provenance=provenance_of(entered.caller),
+        body=_body(limits, profile, draft),
+        provenance=provenance_of(caller),
         namespace=check_label("namespace", draft.namespace, limits),
-        hint=check_hint(draft.hint or "", limits).strip(),
+        hint=check_hint(_said(draft.hint), limits).strip(),
         media_type=TEXT if isinstance(draft.text, str) else BYTES,
         category=category,
-        tags=check_tags(draft.tags or (), limits),
-        conversation=check_label("conversation", draft.conversation or "", limits) or None,
-        speaker=check_label("speaker", draft.speaker or "", limits) or None,
+        tags=check_tags(_said(draft.tags, ()), limits),
+        conversation=check_label("conversation", _said(draft.conversation), limits) or None,
+        speaker=check_label("speaker", _said(draft.speaker), limits) or None,
         at_us=None if draft.at is None else check_moment(draft.at),
     )
+
+
+def _said(value: object, nothing: object = "") -> object:
+    """Only None means: not said. Other empty values are checked like any."""
+    return nothing if value is None else value
+
+
+def _check(engine: Engine, entered: Entered, profile: Profile, draft: Draft, now: int) -> _Checked:
+    content = _check_words(engine.limits, entered.caller, profile, draft)
+    if not content.key:
+        content = content._replace(key=_made_key(engine, draft))
+    if draft.always_inject and not may_flag(entered.level):
+        raise AccessDenied(_FLAG_NEEDS_MANAGE)
     redacted = 0
     if profile.scrubbed and not draft.encrypted:
         content, redacted = scrubbed(engine, content)
@@ -193,7 +258,7 @@ def _check(engine: Engine, entered: Entered, profile: Profile, draft: Draft, now
         indexed=profile.indexed and not draft.encrypted,
         redacted=redacted,
         expected_revision=draft.expected_revision,
-        idempotency_key=_idempotency_key(draft),
+        idempotency_key=draft.idempotency_key,
         request=_request(engine, entered, profile, draft),
     )
 
@@ -224,10 +289,35 @@ def scrubbed(engine: Engine, content: Content) -> tuple[Content, int]:
 
 
 def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
-    """Every refusal comes before the first change, so that a row of many can fail alone."""
-    caller, checked, content = ready.entered.caller.principal, ready.checked, ready.checked.content
+    caller, checked = ready.entered.caller.principal, ready.checked
     if replayed := _replay(tx, ready.entered, checked):
         return replayed
+    entry, created = _put(engine, tx, ready)
+    if checked.idempotency_key is not None:
+        tx.keep_receipt(
+            caller,
+            checked.idempotency_key,
+            checked.request,
+            entry,
+            created=created,
+            redacted=checked.redacted,
+        )
+    return Remembered(
+        entry.id,
+        entry.key,
+        entry.space,
+        entry.revision,
+        created,
+        entry.expires_us,
+        checked.redacted,
+        category=checked.content.category,
+    )
+
+
+def _put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> tuple[Entry, bool]:
+    """The entry, and whether it is new. Every refusal comes before the first change, so that a row of many can fail
+    alone."""
+    caller, checked, content = ready.entered.caller.principal, ready.checked, ready.checked.content
     head = tx.own(ready.place, ready.profile.partition, caller, content.namespace, content.key)
     gone = head is None or (head.row.expires_us is not None and head.row.expires_us <= tx.now)
     check_expected(checked.expected_revision, 0 if gone or head is None else head.row.revision)
@@ -236,13 +326,7 @@ def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
         head = None
     entry = _create(engine, tx, ready) if head is None else _revise(engine, tx, ready, head)
     tx.audit("remember", caller, entry.space, entry.id, entry.revision)
-    if checked.idempotency_key is not None:
-        tx.keep_receipt(
-            caller, checked.idempotency_key, checked.request, entry, created=gone, redacted=checked.redacted
-        )
-    return Remembered(
-        entry.id, entry.key, entry.space, entry.revision, gone, entry.expires_us, checked.redacted
-    )
+    return entry, gone
 
 
 def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
@@ -260,20 +344,31 @@ def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
 
 
 def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) -> Entry:
-    checked, content, always = ready.checked, ready.checked.content, ready.checked.always_inject
+    checked, content, always = ready.checked, ready.checked.content, _always_inject(ready, head)
     if head.entry is not None and ready.profile.keeps_omitted:
         content = _keep_omitted(content, head.entry.content, checked.draft)
-        always = head.entry.always_inject if always is None else always
     return tx.revise(
         ready.place,
         head,
         content._replace(change=Change.REPLACED),
-        State(checked.ttl_us, bool(always), checked.encrypted),
+        State(checked.ttl_us, always, checked.encrypted),
         indexed=checked.indexed,
         history=ready.profile.keeps_history,
         keep=engine.limits.revisions,
         body_terms=ready.body_terms,
     )
+
+
+def _always_inject(ready: _Ready, head: Head) -> bool:
+    """Who may not flag changes nothing about it, neither by saying so nor by leaving it out."""
+    before = head.entry is not None and head.entry.always_inject
+    said = ready.checked.always_inject
+    if may_flag(ready.entered.level):
+        left_out = before and ready.profile.keeps_omitted
+        return left_out if said is None else said
+    if said is not None and said != before:
+        raise AccessDenied(_FLAG_NEEDS_MANAGE)
+    return before
 
 
 def _keep_omitted(content: Content, old: Content, draft: Draft) -> Content:
@@ -303,28 +398,28 @@ def _replay(tx: SealedTransaction, entered: Entered, checked: _Checked) -> Remem
         receipt.created,
         receipt.expires_us,
         receipt.redacted,
+        category=checked.content.category,
     )
 
 
-def _key(engine: Engine, profile: Profile, draft: Draft) -> str:
+def _key(limits: Limits, profile: Profile, draft: Draft) -> str:
     if draft.key is None or profile.key is KeyRule.MADE:
         if profile.key is KeyRule.GIVEN:
             raise MissingKey
-        return _made_key(engine, draft)
+        return ""
     if profile.key is KeyRule.GIVEN and isinstance(draft.key, str) and not draft.key.strip():
         raise MissingKey
-    return check_key(draft.key, engine.limits)
+    return check_key(draft.key, limits)
 
 
 def _made_key(engine: Engine, draft: Draft) -> str:
     """With an idempotency key the made key follows from it, so that a repeated request gets the same answer."""
     if draft.idempotency_key is None:
         return made_key()
-    return made_key(fingerprint(engine.sealed.store_key, draft.idempotency_key.encode("utf-8", "replace")))
+    return made_key(fingerprint(engine.sealed.store_key, draft.idempotency_key.encode()))
 
 
-def _body(engine: Engine, profile: Profile, draft: Draft) -> bytes:
-    limits = engine.limits
+def _body(limits: Limits, profile: Profile, draft: Draft) -> bytes:
     if not profile.text_only or draft.encrypted:
         return check_bytes(draft.text, limits.body_bytes if profile.text_only else limits.value_bytes)
     text = draft.text.strip() if profile.trims_text and isinstance(draft.text, str) else draft.text
@@ -335,13 +430,6 @@ def check_moment(at: object) -> int:
     if not isinstance(at, datetime):
         raise InvalidField("`at` must be a datetime with a zone.")
     return to_micros(at)
-
-
-def _idempotency_key(draft: Draft) -> str | None:
-    key = draft.idempotency_key
-    if key is not None and (not isinstance(key, str) or not 1 <= len(key) <= 255 or not key.isprintable()):
-        raise InvalidField("An idempotency key is 1 to 255 printable characters.")
-    return key
 
 
 def _request(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -> bytes:

@@ -18,7 +18,7 @@ from holdfast.operations.answers import Forgotten
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered
 from holdfast.operations.remember import check_expected
-from holdfast.operations.resolve import Sought, Target, look_up_in, opened, require_delete, seek
+from holdfast.operations.resolve import Sought, Target, deletable, look_up_in, opened, require_delete, seek
 from holdfast.storage.codec import prefix_label
 from holdfast.storage.sealed import Head, Place
 from holdfast.storage.sealed_transaction import SealedTransaction
@@ -45,7 +45,7 @@ def trash(engine: Engine, caller: Caller, target: Target, expected: int | None =
 
 
 def restore(engine: Engine, caller: Caller, target: Target) -> Job[Entry]:
-    """The last trashed entry of that key, or the one of that id."""
+    """The last entry of that key the caller trashed, else the last anyone did; or the one of that id."""
     now = engine.clock()
     sought = seek(engine, caller, target, Op.WRITE, now)
     place = engine.sealed.place(sought.entered.space, now)
@@ -54,6 +54,8 @@ def restore(engine: Engine, caller: Caller, target: Target) -> Job[Entry]:
         sealed = SealedTransaction(engine.sealed, tx, now)
         head = _in_trash(sealed, place, sought)
         require_delete(engine, sought.entered, head)
+        trashed = opened(head)
+        sealed.free_expired(place, trashed.partition, trashed.owner, trashed.namespace, trashed.key)
         entry = sealed.restore(place, head)
         sealed.audit("restore", caller.principal, entry.space, entry.id, entry.revision)
         return entry
@@ -167,7 +169,7 @@ def _own_spaces(engine: Engine, tx: Transaction, me: Principal) -> list[SpaceRow
 
 
 def _live_and_trashed(engine: Engine, tx: SealedTransaction, sought: Sought) -> list[Head]:
-    """The live entry meant and, by key, what the caller trashed under it: forgetting leaves neither."""
+    """The live entry meant and, by key, all that was trashed under it; of these what the caller may remove, if any."""
     space = sought.entered.space
     if not space.stored:
         return []
@@ -182,9 +184,8 @@ def _live_and_trashed(engine: Engine, tx: SealedTransaction, sought: Sought) -> 
         live = [look_up_in(tx, place, sought)]
     except NotFound:
         live = []
-    mine = engine.sealed.blind(sought.entered.caller.principal)
-    trashed = tx.trashed_by_key(place, sought.visible, sought.namespace, sought.key)
-    return live + [head for head in trashed if head.row.owner == mine]
+    found = live + tx.trashed_by_key(place, sought.visible, sought.namespace, sought.key)
+    return [head for head in found if deletable(engine, sought.entered, head)] or found
 
 
 def _in_trash(tx: SealedTransaction, place: Place, sought: Sought) -> Head:
@@ -196,7 +197,7 @@ def _in_trash(tx: SealedTransaction, place: Place, sought: Sought) -> Head:
         found = tx.trashed_by_key(place, sought.visible, sought.namespace, sought.key)
     if not found:
         raise NotFound("There is no such entry in the trash.")
-    return found[0]
+    return next((head for head in found if head.row.owner == sought.visible.viewer), found[0])
 
 
 def _purge(engine: Engine, tx: SealedTransaction, entered: Entered, heads: list[Head], operation: str) -> int:

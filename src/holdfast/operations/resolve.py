@@ -102,10 +102,14 @@ def opened(head: Head) -> Entry:
     return head.entry
 
 
-def require_delete(engine: Engine, entered: Entered, head: Head) -> None:
+def deletable(engine: Engine, entered: Entered, head: Head) -> bool:
     """Judged by the visible owner, so that a locked row can still be removed."""
     creator = head.row.owner == engine.sealed.blind(entered.caller.principal)
-    if not may_delete(entered.space, entered.level, creator=creator):
+    return may_delete(entered.space, entered.level, creator=creator)
+
+
+def require_delete(engine: Engine, entered: Entered, head: Head) -> None:
+    if not deletable(engine, entered, head):
         raise AccessDenied("Only who made this entry, or someone with manage, may remove it.")
 
 

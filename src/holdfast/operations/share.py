@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from collections import defaultdict
 from dataclasses import dataclass
 
 from holdfast.contracts.rows import GrantRow
 from holdfast.contracts.storage import Job, Transaction
-from holdfast.domain.access import Op, Reason, is_own
+from holdfast.domain.access import Op, Reason, is_own, may_share
 from holdfast.domain.errors import AccessDenied, InvalidField
 from holdfast.domain.grant import Grant, Level, parse_level
-from holdfast.domain.principal import Caller, Principal, parse_grantee
+from holdfast.domain.principal import Caller, parse_grantee
 from holdfast.domain.retention import Retention, Ttl, Zero
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
@@ -32,21 +34,27 @@ def share(engine: Engine, caller: Caller, space: SpaceRef, grantee: str, level: 
     entered = enter(engine, caller, space, Op.SHARE, now)
     to, asked = parse_grantee(grantee), parse_level(level)
     if is_own(to, entered.space) or to == caller.principal:
-        raise InvalidField("Neither the owner of a space nor who shares it needs a grant to it.")
-    if entered.decision.reason is Reason.SESSION_USER:
-        raise AccessDenied("Only its user may share this space; you are here for this session.")
+        raise InvalidField(_NEEDS_NO_GRANT)
+    if not may_share(entered.decision):
+        raise AccessDenied("Your access comes from a chat, a session or a system and cannot be given on.")
     if asked > entered.level:
         raise AccessDenied(f"You hold {entered.level.label} here and cannot give {asked.label}.")
     wished = GRANTS.expires_us(ttl, now)
     place = engine.sealed.place(entered.space, now)
+    me, them = engine.sealed.blind(caller.principal), engine.sealed.blind(to)
 
     def write(tx: Transaction) -> Grant:
         sealed = SealedTransaction(engine.sealed, tx, now)
         sealed.settle(place)
+        roots = _roots(engine, tx, entered, now)
+        if them in roots:
+            raise InvalidField(_NEEDS_NO_GRANT)
         expires = _no_longer_than_own(engine, tx, entered, wished)
         grant = Grant(entered.space.id, to, asked, caller.principal, now, expires)
+        replaces = any(row.granted_by == me for row in tx.grants.of(entered.space.id, them))
         sealed.grant(grant)
-        _cascade(engine, tx, entered, [engine.sealed.blind(to)])
+        if replaces:
+            _keep_what_stands(sealed, entered, roots)
         sealed.audit("share", caller.principal, entered.space.id)
         return grant
 
@@ -62,13 +70,14 @@ def unshare(engine: Engine, caller: Caller, space: SpaceRef, grantee: str) -> Jo
 
     def write(tx: Transaction) -> Unshared:
         sealed = SealedTransaction(engine.sealed, tx, now)
+        roots = _roots(engine, tx, entered, now)
         rows = [
             row
             for row in tx.grants.of(entered.space.id, target)
             if entered.level is Level.MANAGE or row.granted_by == me
         ]
         revoked = sum(tx.grants.delete(row.space, row.grantee, row.granted_by) for row in rows)
-        cascaded = _cascade(engine, tx, entered, [target]) if revoked else 0
+        cascaded = _keep_what_stands(sealed, entered, roots) if revoked else 0
         sealed.audit("unshare", caller.principal, entered.space.id)
         return Unshared(revoked, cascaded)
 
@@ -89,31 +98,61 @@ def _no_longer_than_own(engine: Engine, tx: Transaction, entered: Entered, expir
         return expires
     held = engine.sealed.grants_held(entered.space.id, entered.caller.principal, tx.grants)
     ends = [grant.expires_us for grant in held if grant.level >= entered.level]
-    if not ends or None in ends:
+    if not ends:
+        raise AccessDenied
+    if None in ends:
         return expires
     own_end = max(end for end in ends if end is not None)
     return own_end if expires is None else min(expires, own_end)
 
 
-def _cascade(engine: Engine, tx: Transaction, entered: Entered, losers: list[bytes]) -> int:
-    """Follows what losers gave on: a grant stays only while its giver still holds its level."""
+def _roots(engine: Engine, tx: Transaction, entered: Entered, now: int) -> set[bytes]:
+    """Who gives without a grant of their own: the owner; where nobody owns, the caller with such standing, and givers
+    whom nobody gave anything. To be asked before a grant is taken back, for then its holder looks like one of them."""
+    if entered.space.owner is not None:
+        return {engine.sealed.blind(entered.space.owner)}
+    rows = tx.grants.on(entered.space.id)
+    roots = {row.granted_by for row in rows} - {row.grantee for row in rows if _end(row) > now}
+    if entered.decision.reason is not Reason.GRANT:
+        roots.add(engine.sealed.blind(entered.caller.principal))
+    return roots
+
+
+def _keep_what_stands(tx: SealedTransaction, entered: Entered, roots: set[bytes]) -> int:
+    """Shortens grants to what their givers still hold, removes those that stand on nothing, and says how many."""
+    rows = [row for row in tx.genuine_grants(entered.space.id) if _end(row) > tx.now]
+    ends = _standing_until(rows, roots, tx.now)
     gone = 0
-    while losers:
-        loser = losers.pop()
-        held = max((row.level for row in tx.grants.of(entered.space.id, loser)), default=0)
-        if _owns(engine, entered, loser):
-            continue
-        for row in _given_by(tx, entered, loser):
-            if row.level > held or held < Level.READWRITE:
-                gone += tx.grants.delete(row.space, row.grantee, row.granted_by)
-                losers.append(row.grantee)
+    for row in rows:
+        if row not in ends:
+            gone += tx.tx.grants.delete(row.space, row.grantee, row.granted_by)
+        elif ends[row] < _end(row):
+            tx.put_grant(row._replace(expires_us=ends[row]))
     return gone
 
 
-def _given_by(tx: Transaction, entered: Entered, giver: bytes) -> list[GrantRow]:
-    return [row for row in tx.grants.on(entered.space.id) if row.granted_by == giver]
+def _standing_until(rows: list[GrantRow], roots: set[bytes], now: int) -> dict[GrantRow, int]:
+    """Until when each grant has a chain of givers who hold its level and may share. It grows from the roots, so
+    that grants in a circle do not hold each other up."""
+    held: defaultdict[bytes, list[GrantRow]] = defaultdict(list)
+    for row in rows:
+        held[row.grantee].append(row)
+    ends: dict[GrantRow, int] = {}
+    grew = True
+    while grew:
+        grew = False
+        for row in rows:
+            needed = max(row.level, Level.READWRITE)
+            own = [ends[grant] for grant in held[row.granted_by] if grant in ends and grant.level >= needed]
+            end = _end(row) if row.granted_by in roots else min(_end(row), max(own, default=now))
+            if end > ends.get(row, now):
+                ends[row], grew = end, True
+    return ends
 
 
-def _owns(engine: Engine, entered: Entered, blind: bytes) -> bool:
-    owner: Principal | None = entered.space.owner
-    return owner is not None and engine.sealed.blind(owner) == blind
+def _end(row: GrantRow) -> int:
+    return _NEVER if row.expires_us is None else row.expires_us
+
+
+_NEVER = sys.maxsize
+_NEEDS_NO_GRANT = "Neither the owner of a space nor who shares it needs a grant to it."

@@ -23,7 +23,7 @@ def sweep(engine: Engine, batch: int = BATCH, batches: int = BATCHES) -> Swept:
     now = engine.clock()
     expired = _repeat(engine, now, batch, batches, lambda tx: tx.entries.expired(now, batch))
     trash = _repeat(engine, now, batch, batches, lambda tx: tx.entries.trashed_before(now - TRASH_US, batch))
-    if expired or trash:
+    if expired or trash or engine.sealed.store.unclean:
         engine.run_job(lambda tx: tx.erase())
     grants = engine.run_job(lambda tx: tx.grants.delete_expired(now, batch))
     receipts = engine.run_job(lambda tx: tx.receipts.delete_before(now - IDEMPOTENCY_US, batch))

@@ -37,6 +37,7 @@ def undo(
         content = earlier.content._replace(
             change=Change.UNDONE, restores=back_to, provenance=provenance_of(caller)
         )
+        sealed.free_expired(place, entry.partition, entry.owner, content.namespace, content.key)
         restored = sealed.revise(
             place,
             head,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from hmac import compare_digest
 from uuid import UUID
@@ -29,9 +30,11 @@ from holdfast.storage.payload import unpack
 PREFIX_LEVELS = 8
 """Slash-prefixes kept a key; deeper ones are found under the eighth and filtered after opening."""
 
-_ENTRY = struct.Struct(">16sIB16s16sIQQqqqqIII")
-_REVISION = struct.Struct(">16sIIQqqII")
+_ENTRY = struct.Struct(">16sIB16s16sIQQqq?q?qIIIBB")
+_REVISION = struct.Struct(">16sIIQq?qII")
 _GRANT = struct.Struct(">16s16s16sBqq")
+_SIGNS = re.compile(r"[/_\-.:]+")
+"""A key is indexed by its words: whole it is found by name, and every whole key is new to the analyser."""
 _ROOMS = {partition.value: partition for partition in Partition}
 _NEVER = -1
 
@@ -42,19 +45,23 @@ def entry_code(key: DataKey, row: EntryRow) -> bytes:
     packed = _ENTRY.pack(
         key.space_bytes,
         *columns,
-        _NEVER if expires_us is None else expires_us,
-        _NEVER if trashed_us is None else trashed_us,
+        expires_us is not None,
+        expires_us or 0,
+        trashed_us is not None,
+        trashed_us or 0,
         flags,
         length,
         key_id,
+        len(row.owner),
+        len(row.key),
     )
     return row_code(key, packed + labels)
 
 
 def revision_code(key: DataKey, row: RevisionRow) -> bytes:
-    expires = _NEVER if row.expires_us is None else row.expires_us
-    columns = (row.number, row.revision, row.seq, row.updated_us, expires, row.flags, row.key_id)
-    return row_code(key, _REVISION.pack(key.space_bytes, *columns))
+    columns = (row.number, row.revision, row.seq, row.updated_us)
+    expires = (row.expires_us is not None, row.expires_us or 0)
+    return row_code(key, _REVISION.pack(key.space_bytes, *columns, *expires, row.flags, row.key_id))
 
 
 def grant_code(store_key: DataKey, row: GrantRow) -> bytes:
@@ -69,7 +76,11 @@ def member_code(store_key: DataKey, space: UUID, row: MemberRow) -> bytes:
 
 def open_entry(key: DataKey, row: EntryRow) -> Entry | None:
     """The entry, or None when the row was changed or its body does not open."""
-    if not compare_digest(entry_code(key, row), row.mac):
+    try:
+        whole = compare_digest(entry_code(key, row), row.mac)
+    except struct.error:
+        return None  # values out of range were never written by the engine
+    if not whole:
         return None
     plain = unseal(key, row.number, row.revision, row.sealed)
     if plain is None:
@@ -106,7 +117,11 @@ def open_revision(key: DataKey | None, row: RevisionRow) -> Revision:
 
 
 def open_revision_whole(key: DataKey, row: RevisionRow) -> tuple[Principal, Content] | None:
-    if not compare_digest(revision_code(key, row), row.mac):
+    try:
+        whole = compare_digest(revision_code(key, row), row.mac)
+    except struct.error:
+        return None
+    if not whole:
         return None
     plain = unseal(key, row.number, row.revision, row.sealed)
     return None if plain is None else unpack(plain)
@@ -161,7 +176,7 @@ def index_text(key: DataKey, content: Content, body_terms: list[str] | None) -> 
         body_terms = blind_body(key, content.text)
     hint = blind_terms(key, analyse(content.hint)) if content.hint else []
     tags = blind_terms(key, analyse(" ".join(content.tags))) if content.tags else []
-    name = [] if is_made(content.key) else blind_terms(key, analyse(content.key.replace("/", " ")))
+    name = [] if is_made(content.key) else blind_terms(key, analyse(_SIGNS.sub(" ", content.key)))
     text = IndexText(*(" ".join(sorted(terms)) for terms in (hint, tags, name, body_terms)))
     return text, len(hint) + len(tags) + len(name) + len(body_terms)
 

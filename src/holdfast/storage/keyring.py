@@ -25,7 +25,7 @@ CLEAR = bytes(8)
 """`master` of a key kept in the clear: the store's own key when the master is thrown away at the end (ephemeral)."""
 
 FRESH_SECONDS = 1.0
-CACHED_SPACES = 4_096
+CACHED_SPACES = 1_024
 
 
 class StaleKeys(Exception):
@@ -89,14 +89,23 @@ class Keyring:
         self._masters = (master, *(known for known in self._masters if known.id != master.id))
 
     def is_current(self, row: KeyRow, store_keys: list[KeyRow]) -> bool:
-        """Whether a key about to be stored is wrapped as the store's own key is. Else the masters are read again."""
-        if self.ephemeral or not store_keys or store_keys[-1].master == row.master:
+        """Whether a key about to be stored is wrapped by a master that still opens the store; if the master was rotated
+        elsewhere, the masters are read again and the key has to be wrapped anew."""
+        if self.ephemeral or not store_keys:
             return True
-        if self._reload is not None:
-            self._masters = self._reload()
-        if self.master.id != store_keys[-1].master:
+        if self._knows(store_keys[-1].master):
+            return self._knows(row.master)
+        self._reload_masters()
+        if not self._knows(store_keys[-1].master):
             raise Locked("The master key was rotated elsewhere; open the store again with the new key.")
         return False
+
+    def _knows(self, master: bytes) -> bool:
+        return any(known.id == master for known in self._masters)
+
+    def _reload_masters(self) -> None:
+        if self._reload is not None and not self.ephemeral:
+            self._masters = self._reload()
 
     def of(self, space: UUID) -> SpaceKeys:
         cached = self._cache.get(space.int)
@@ -106,14 +115,15 @@ class Keyring:
 
     def look_again(self, space: UUID) -> SpaceKeys:
         """The keys as the store has them now."""
-        counts = self._store.spaces.counts(space)
-        rows = self._store.keys.of(space)
+        rows, current = self._store.keys.with_current(space)
         known = tuple(row.key_id for row in rows)
-        writes = counts.key_id if counts else max(known, default=0)
+        writes = max(known, default=0) if current is None else current
         cached = self._cache.get(space.int)
         if cached is not None and cached[1].known == known and cached[1].writes == writes:
             keys = cached[1]
         else:
+            if not all(row.master == CLEAR or self._knows(row.master) for row in rows):
+                self._reload_masters()
             keys = SpaceKeys(self._readable(rows), known, writes)
         self._keep(space, keys)
         return keys

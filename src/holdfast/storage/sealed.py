@@ -152,7 +152,9 @@ class Sealed:
         row = self.store.spaces.by_name(self.blind_space(name))
         if row is None:
             return None
-        space = Space(row.id, name, row.created_us, listed=row.listed)
+        space = self.open_space(row)
+        if space.name != name:
+            raise Locked("The name of this space was changed outside the engine.")
         if name.owner is not None:
             if len(self._spaces) >= KNOWN_NAMES:
                 self._spaces.clear()
@@ -161,10 +163,12 @@ class Sealed:
 
     def space(self, space: UUID) -> Space | None:
         row = self.store.spaces.by_id(space)
-        return None if row is None else self.open_space(row)
+        return None if row is None else self._try_open(row)
 
     def spaces_of(self, owner: Principal) -> list[Space]:
-        return [self.open_space(row) for row in self.store.spaces.owned_by(self.blind(owner))]
+        """Those that open; one whose row was changed is left out and breaks no list."""
+        opened = (self._try_open(row) for row in self.store.spaces.owned_by(self.blind(owner)))
+        return [space for space in opened if space is not None]
 
     def membership(self, space: UUID, members: Sequence[str]) -> Level | None:
         """The highest level a list gives to one of these names; a line that was changed in the file gives nothing."""
@@ -203,6 +207,13 @@ class Sealed:
         )
         return row._replace(sealed=seal_blob(self.store_key, _space_purpose(row), plain))
 
+    def _try_open(self, row: SpaceRow) -> Space | None:
+        try:
+            return self.open_space(row)
+        except Locked:
+            log.warning("the space %s was changed outside the engine; it is locked", row.id)
+            return None
+
     def open_space(self, row: SpaceRow) -> Space:
         plain = unseal_blob(self.store_key, _space_purpose(row), row.sealed)
         if plain is None:
@@ -238,6 +249,8 @@ class Sealed:
     def by_key(self, visible: Visible, namespace: str, key: str) -> list[Head]:
         """Live entries with this key, newest change first. A miss is believed only after a fresh look at the keys."""
         keys = self.keyring.of(visible.space)
+        if not keys.readable:
+            keys = self.keyring.look_again(visible.space)
         heads = self.heads_by_key(self.store.entries, keys, visible, namespace, key)
         if not heads and (fresh := self.keyring.look_again(visible.space)) is not keys:
             heads = self.heads_by_key(self.store.entries, fresh, visible, namespace, key)
@@ -246,7 +259,7 @@ class Sealed:
     def heads_by_key(
         self, reads: EntryReads, keys: SpaceKeys, visible: Visible, namespace: str, key: str
     ) -> list[Head]:
-        if keys.known and not keys.readable:
+        if not keys.readable:
             raise Locked
         rows = reads.by_key(visible, keys.blinds(namespace, key))
         return [self.head(keys, rows[0])] if len(rows) == 1 else [self.head(keys, row) for row in rows]
@@ -305,7 +318,7 @@ class Sealed:
 
     def count_locked(self, visible: Visible) -> int:
         keys = self.keyring.of(visible.space)
-        if len(keys.readable) == len(keys.known):
+        if keys.readable and len(keys.readable) == len(keys.known):
             return 0
         return self.store.entries.count_locked(visible, list(keys.readable))
 

@@ -13,6 +13,7 @@ from holdfast.contracts.rows import (
     AuditRow,
     EntryRow,
     GrantRow,
+    IndexText,
     KeyRow,
     ReceiptRow,
     RevisionRow,
@@ -85,6 +86,8 @@ class SealedTransaction:
             raise StaleKeys(place.space.id)
         self.insert_key(place.new_key)
         self.tx.spaces.use_key(place.space.id, place.new_key.key_id)
+        if place.new_space is None:
+            self._sealed.keyring.drop(place.space.id)
 
     def insert_key(self, row: KeyRow) -> None:
         """Stores a data key. Under a master that was rotated away meanwhile it would be lost with it."""
@@ -124,6 +127,14 @@ class SealedTransaction:
 
     # Writing entries
 
+    def free_expired(
+        self, place: Place, partition: Partition, owner: Principal, namespace: str, key: str
+    ) -> None:
+        """Removes the row that still holds this key although its time is over."""
+        holder = self.own(place, partition, owner, namespace, key)
+        if holder and holder.row.expires_us is not None and holder.row.expires_us <= self.now:
+            self.purge(place.space.id, [holder.row], erase=False)
+
     def create(
         self,
         place: Place,
@@ -138,8 +149,8 @@ class SealedTransaction:
         created_us: int | None = None,
     ) -> Entry:
         key = place.key
-        text, length = index_text(key, content, body_terms) if indexed else (None, 0)
-        seq = self._advance(place, 1, int(indexed), length, cap)
+        text, length = _index_text(key, content, body_terms, indexed=indexed)
+        seq = self._advance(place, 1, int(length > 0), length, cap)
         number = new_number()
         guest = 0 if place.space.owner == owner and place.space.kind is not SpaceKind.SHARED else GUEST
         row = EntryRow(
@@ -181,8 +192,8 @@ class SealedTransaction:
         body_terms: list[str] | None = None,
     ) -> Entry:
         entry, old, key = self._opened(head), head.row, place.key
-        text, length = index_text(key, content, body_terms) if indexed else (None, 0)
-        seq = self._advance(place, 0, int(indexed) - int(old.length > 0), length - old.length, None)
+        text, length = _index_text(key, content, body_terms, indexed=indexed)
+        seq = self._advance(place, 0, int(length > 0) - int(old.length > 0), length - old.length, None)
         revision = old.revision + 1
         row = old._replace(
             key=blind_key(key, content.namespace, content.key),
@@ -233,17 +244,21 @@ class SealedTransaction:
         return entry_of(place.space.id, row, entry.owner, entry.content)
 
     def purge(self, space: UUID, rows: Sequence[EntryRow], *, erase: bool = True) -> int:
-        """Removes entries with everything derived from them, from every byte if they are to be erased. Needs no key."""
+        """Removes entries with everything derived from them: from every byte before it is acknowledged, or soon after.
+        Needs no key, and believes no length: one changed in the file must not leave words behind."""
         numbers = [row.number for row in rows]
-        indexed = [row for row in rows if row.length and row.trashed_us is None]
-        self.tx.terms.drop(space, [row.number for row in indexed])
+        live = [row for row in rows if row.trashed_us is None]
+        self.tx.terms.drop(space, [row.number for row in live])
         for number in numbers:
             self.tx.receipts.delete_entry(space, number)
         deleted = self.tx.entries.delete(space, numbers)
-        lost = -sum(row.length for row in indexed)
-        self.tx.spaces.recount(space, entries=-deleted, indexed=-len(indexed), length=lost)
-        if erase:
-            self.tx.erase()
+        self.tx.spaces.recount(
+            space,
+            entries=-deleted,
+            indexed=-sum(row.length > 0 for row in live),
+            length=-sum(row.length for row in live),
+        )
+        self.tx.erase(wait=erase)
         return deleted
 
     def empty(self, space: UUID, key_id: int) -> int:
@@ -307,16 +322,25 @@ class SealedTransaction:
     # Grants, receipts, audit
 
     def grant(self, grant: Grant) -> None:
-        row = GrantRow(
-            grant.space,
-            self.name(grant.grantee),
-            self.name(grant.granted_by),
-            grant.level,
-            grant.created_us,
-            grant.expires_us,
-            b"",
+        self.put_grant(
+            GrantRow(
+                grant.space,
+                self.name(grant.grantee),
+                self.name(grant.granted_by),
+                grant.level,
+                grant.created_us,
+                grant.expires_us,
+                b"",
+            )
         )
+
+    def put_grant(self, row: GrantRow) -> None:
+        """Stores a grant of principals whose names are kept, with its code."""
         self.tx.grants.put(row._replace(mac=grant_code(self._sealed.store_key, row)))
+
+    def genuine_grants(self, space: UUID) -> list[GrantRow]:
+        """The grants on a space but for those that were changed in the file."""
+        return [row for row in self.tx.grants.on(space) if grant_code(self._sealed.store_key, row) == row.mac]
 
     def receipt(self, caller: Principal, key: str) -> ReceiptRow | None:
         return self.tx.receipts.get(self._sealed.blind(caller), receipt_key(self._sealed, key))
@@ -383,6 +407,14 @@ class SealedTransaction:
         return head.entry
 
 
+def _index_text(
+    key: DataKey, content: Content, body_terms: list[str] | None, *, indexed: bool
+) -> tuple[IndexText | None, int]:
+    """What goes into the word index: nothing for an entry without a word."""
+    text, length = index_text(key, content, body_terms) if indexed else (None, 0)
+    return text if length else None, length
+
+
 def receipt_key(sealed: Sealed, key: str) -> bytes:
     return blind_name(sealed.store_key, "idempotency key", key)
 
@@ -399,6 +431,6 @@ def audit_link(key: DataKey, before: bytes, row: AuditRow) -> bytes:
     ).digest()
 
 
-_AUDIT = struct.Struct(">qII")
+_AUDIT = struct.Struct(">qqq")
 _BEFORE_ALL_TIME = -1
 """A `now` before which nothing can have expired."""

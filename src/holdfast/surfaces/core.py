@@ -10,13 +10,16 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from holdfast.contracts.clock import Clock
 from holdfast.domain.entry import Entry, Revision
 from holdfast.domain.errors import HoldfastError, InvalidField, MissingValue, Unavailable
 from holdfast.domain.grant import Grant
+from holdfast.domain.limits import Limits, check_flag, check_list, check_lookup_key, check_words
 from holdfast.domain.partition import MODEL_VISIBLE, Partition
 from holdfast.domain.principal import Caller
-from holdfast.domain.profile import CORE, INTERNAL
+from holdfast.domain.profile import CORE, INTERNAL, Profile
 from holdfast.domain.retention import Ttl
+from holdfast.domain.scope import parse_scope
 from holdfast.operations import edit, read, remember, remove, share, spaces, undo
 from holdfast.operations.answers import Forgotten, Outcome, Page, Remembered
 from holdfast.operations.edit import Changes, Replaced
@@ -43,10 +46,13 @@ _ROOMS = {partition.label: partition for partition in MODEL_VISIBLE}
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Where a vocabulary is spoken: an engine (None when memory is off, with the reason) and a caller."""
+    """Where a vocabulary is spoken: an engine (None when memory is off, with the reason) and a caller. Limits and the
+    clock are the engine's; they stand here because words are checked while memory is off too."""
 
     engine_or_none: Engine | None
     caller: Caller
+    limits: Limits
+    clock: Clock
     reason: str = ""
 
     @property
@@ -100,17 +106,12 @@ class CoreCalls:
             expected_revision=expected_revision,
             idempotency_key=idempotency_key,
         )
-        seat, asked = self._seat, Asked(CORE if in_context else INTERNAL, space_of(space), draft)
-        return Write(
-            lambda: remember.remember(seat.engine, seat.caller, asked),
-            off=lambda: Remembered(None, key or "", None, 0, False, persisted=False, note=seat.reason),
-        )
+        return remembering(self._seat, Asked(_profile(in_context), space_of(space), draft))
 
     def remember_many(self, entries: Iterable[Mapping[str, Any]]) -> Steps[Outcomes]:
         """Keeps many memories, given as the keyword arguments of remember(); one outcome a row, in order."""
-        seat, rows = self._seat, list(entries)
-        not_kept = Outcome(Remembered(None, "", None, 0, False, persisted=False, note=seat.reason))
-        return Steps(lambda: _many(seat, rows), off=lambda: [not_kept] * len(rows))
+        seat, rows = self._seat, check_list("entries", entries)
+        return Steps(lambda: _many(seat, rows), off=lambda: [_not_kept(seat, _asked(row)) for row in rows])
 
     def get(
         self,
@@ -141,7 +142,7 @@ class CoreCalls:
         listing = Listing(
             partitions=_partitions(partition),
             space=space_of(space),
-            wanted=Filter("", prefix, category, tag),
+            wanted=filter_of(prefix, category, tag),
             limit=limit,
             cursor=cursor,
             expiring_within=expiring_within,
@@ -180,8 +181,17 @@ class CoreCalls:
         expected_revision: int | None = None,
     ) -> Write[Entry]:
         """Changes fields of a memory; what is left out stays. A ttl counts from now; `no_expiry` takes one away."""
+        if always_inject is not None:
+            check_flag("always_inject", always_inject)
         changes = Changes(
-            text, hint, category, tags_of(tags), ttl, no_expiry, always_inject, expected_revision
+            text,
+            hint,
+            category,
+            tags_of(tags),
+            ttl,
+            check_flag("no_expiry", no_expiry),
+            always_inject,
+            expected_revision,
         )
         seat, target = self._seat, _target(key, id, space)
         return Write(lambda: edit.edit(seat.engine, seat.caller, target, changes))
@@ -283,11 +293,7 @@ class CoreCalls:
 
     def forget(self, scope: str) -> Write[Forgotten]:
         """Forgets for good: `all`, `key:K`, `id:ID`, `pack:ID`, `pipeline:ID`, `packs` or `pipelines`."""
-        seat = self._seat
-        return Write(
-            lambda: remove.forget(seat.engine, seat.caller, scope, MODEL_VISIBLE),
-            off=lambda: Forgotten(scope, 0, persisted=False, note=seat.reason),
-        )
+        return forgetting(self._seat, scope, MODEL_VISIBLE)
 
     def share(
         self, grantee: str, *, space: SpaceId = None, level: str = "read", ttl: Ttl = None
@@ -318,7 +324,41 @@ class CoreCalls:
 
 
 def _target(key: str | None, id: str | UUID | None, space: SpaceId, *, in_context: bool = True) -> Target:
-    return Target(key, id, space_of(space), "", MODEL_VISIBLE if in_context else (Partition.INTERNAL,))
+    rooms = MODEL_VISIBLE if check_flag("in_context", in_context) else (Partition.INTERNAL,)
+    return Target(key_of(key), id, space_of(space), "", rooms)
+
+
+def _profile(in_context: object) -> Profile:
+    return CORE if check_flag("in_context", in_context) else INTERNAL
+
+
+def remembering(seat: Seat, asked: Asked) -> Write[Remembered]:
+    return Write(
+        lambda: remember.remember(seat.engine, seat.caller, asked),
+        off=lambda: remember.not_kept(seat.limits, seat.caller, asked, seat.reason),
+    )
+
+
+def forgetting(seat: Seat, scope: str, partitions: tuple[Partition, ...]) -> Write[Forgotten]:
+    def not_forgotten() -> Forgotten:
+        parse_scope(scope)
+        return Forgotten(scope, 0, persisted=False, note=seat.reason)
+
+    return Write(lambda: remove.forget(seat.engine, seat.caller, scope, partitions), off=not_forgotten)
+
+
+def key_of(key: object) -> str | None:
+    """What an absent key means is for the operation to say."""
+    return None if key is None else check_lookup_key(key)
+
+
+def filter_of(prefix: object, category: object = None, tag: object = None) -> Filter:
+    return Filter(
+        "",
+        check_words("prefix", prefix),
+        None if category is None else check_words("category", category),
+        None if tag is None else check_words("tag", tag),
+    )
 
 
 def space_of(space: object) -> SpaceId:
@@ -329,18 +369,13 @@ def space_of(space: object) -> SpaceId:
 
 
 def tags_of(tags: Iterable[str] | None) -> tuple[str, ...] | None:
-    """Taken once: a generator would be empty when a write is prepared a second time."""
-    if tags is None:
-        return None
-    if isinstance(tags, str) or not isinstance(tags, Iterable):
-        raise InvalidField("Tags must be a list of texts.")
-    return tuple(tags)
+    return None if tags is None else check_list("tags", tags)
 
 
 def _partitions(name: str | None) -> tuple[Partition, ...]:
     if name is None:
         return MODEL_VISIBLE
-    if name not in _ROOMS:
+    if not isinstance(name, str) or name not in _ROOMS:
         raise InvalidField(f"A partition is one of {', '.join(_ROOMS)}.")
     return (_ROOMS[name],)
 
@@ -354,18 +389,25 @@ def _many(seat: Seat, rows: Sequence[Mapping[str, Any]]) -> list[Outcome]:
     return outcomes
 
 
+def _not_kept(seat: Seat, asked: Asked | HoldfastError) -> Outcome:
+    if isinstance(asked, HoldfastError):
+        return Outcome(error=asked)
+    try:
+        return Outcome(remember.not_kept(seat.limits, seat.caller, asked, seat.reason))
+    except HoldfastError as refusal:
+        return Outcome(error=refusal)
+
+
 def _asked(row: Mapping[str, Any]) -> Asked | HoldfastError:
     """A row's words, or why they cannot be used."""
     try:
         said = dict(row)
-        space, in_context = said.pop("space", None), said.pop("in_context", True)
+        space, profile = space_of(said.pop("space", None)), _profile(said.pop("in_context", True))
         if unknown := sorted(set(said) - set(Draft._fields) | set(said) & {"namespace"}):
             raise InvalidField(f"remember() has no argument `{unknown[0]}`.")
         if "text" not in said:
             raise MissingValue
-        return Asked(
-            CORE if in_context else INTERNAL, space, Draft(**said | {"tags": tags_of(said.get("tags"))})
-        )
+        return Asked(profile, space, Draft(**said | {"tags": tags_of(said.get("tags"))}))
     except HoldfastError as refusal:
         return refusal
     except (TypeError, ValueError):

@@ -11,15 +11,14 @@ from holdfast.domain.partition import Partition
 from holdfast.domain.profile import FACTS
 from holdfast.domain.retention import Ttl
 from holdfast.domain.times import to_datetime
-from holdfast.operations import read, remember, remove
+from holdfast.operations import read
 from holdfast.operations.answers import Forgotten, Page, Remembered
 from holdfast.operations.engine import Engine
 from holdfast.operations.read import Listing
 from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
 from holdfast.operations.work import Write
-from holdfast.storage.sealed import Filter
-from holdfast.surfaces.core import Seat, tags_of
+from holdfast.surfaces.core import Seat, filter_of, forgetting, key_of, remembering, tags_of
 
 RECENT_KEYS = 5
 SCAN = 1_000
@@ -72,22 +71,18 @@ class FactCalls:
             ttl=ttl_seconds,
             idempotency_key=idempotency_key,
         )
-        seat = self._seat
-        return Write(
-            lambda: remember.remember(seat.engine, seat.caller, Asked(FACTS, None, draft)),
-            off=lambda: Remembered(None, key, None, 0, False, persisted=False, note=seat.reason),
-        )
+        return remembering(self._seat, Asked(FACTS, None, draft))
 
     def get(self, key: str) -> Entry:
         """One fact by its exact key."""
         seat = self._seat
-        return read.get(seat.engine, seat.caller, Target(key, partitions=(Partition.FACTS,)))
+        return read.get(seat.engine, seat.caller, _target(key))
 
     def list(self, prefix: str = "", *, limit: int = 100, cursor: str | None = None) -> Page:
         """Facts under a prefix, newest change first."""
         seat, listing = (
             self._seat,
-            Listing((Partition.FACTS,), wanted=Filter("", prefix), limit=limit, cursor=cursor),
+            Listing((Partition.FACTS,), wanted=filter_of(prefix), limit=limit, cursor=cursor),
         )
         if seat.is_off:
             return Page(note=seat.reason)
@@ -96,26 +91,26 @@ class FactCalls:
     def history(self, key: str, *, limit: int = 100) -> Revisions:
         """The trajectory of one key."""
         seat = self._seat
-        return read.history(seat.engine, seat.caller, Target(key, partitions=(Partition.FACTS,)), limit)
+        return read.history(seat.engine, seat.caller, _target(key), limit)
 
     def forget(self, scope: str) -> Write[Forgotten]:
         """`all`, `key:K`, `pack:ID`, `pipeline:ID`, `packs` or `pipelines`; facts go only by `all` or exact key."""
-        seat = self._seat
-        return Write(
-            lambda: remove.forget(seat.engine, seat.caller, scope, (Partition.FACTS,)),
-            off=lambda: Forgotten(scope, 0, persisted=False, note=seat.reason),
-        )
+        return forgetting(self._seat, scope, (Partition.FACTS,))
 
     def my_memory(self) -> MyMemory:
         """What is stored, by category: counts and the newest keys."""
         seat = self._seat
         scope = f"caller={seat.caller.principal.id}"
         if seat.is_off:
-            return MyMemory(scope, 0, (), note=seat.reason)
+            return MyMemory(scope, seat.clock(), (), note=seat.reason)
         return _my_memory(seat, seat.engine, scope)
 
 
 Revisions = list[Revision]
+
+
+def _target(key: object) -> Target:
+    return Target(key_of(key), partitions=(Partition.FACTS,))
 
 
 def _my_memory(seat: Seat, engine: Engine, scope: str) -> MyMemory:

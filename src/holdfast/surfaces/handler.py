@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from holdfast.contracts.storage import Job
 from holdfast.crypto.blind import fingerprint
 from holdfast.domain.entry import Entry
 from holdfast.domain.limits import check_limit
 from holdfast.domain.partition import Partition
-from holdfast.domain.principal import Principal
+from holdfast.domain.principal import Principal, check_subject
 from holdfast.domain.profile import HANDLER
 from holdfast.domain.retention import Ttl
 from holdfast.domain.space import SpaceName, own_space, session_space
@@ -20,9 +21,8 @@ from holdfast.operations.engine import Engine
 from holdfast.operations.read import Listing
 from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
-from holdfast.operations.work import Steps, Write
-from holdfast.storage.sealed import Filter
-from holdfast.surfaces.core import Seat, tags_of
+from holdfast.operations.work import Write
+from holdfast.surfaces.core import Seat, filter_of, key_of, tags_of
 
 UNCATEGORIZED = "uncategorized"
 ALL = 100_000
@@ -67,8 +67,10 @@ class HandlerCalls:
     def __init__(self, seat: Seat, subject: Principal, session: str | None) -> None:
         self._seat = seat
         self._subject = subject
-        self._session = session
-        self._space: SpaceName = own_space(subject) if session is None else session_space(subject, session)
+        self._session = None if session is None else check_subject("session", session) or None
+        self._space: SpaceName = (
+            session_space(subject, self._session) if self._session else own_space(subject)
+        )
 
     def namespace(self) -> str:
         """`subject` or `subject:session`, for show; the two parts never run together in the store."""
@@ -82,23 +84,21 @@ class HandlerCalls:
         ttl: Ttl = None,
         category: str | None = None,
         tags: Iterable[str] | None = None,
-    ) -> Steps[HandlerEntry]:
+    ) -> Write[HandlerEntry]:
         """Keeps bytes under a key; without a ttl (or with 0) for ever."""
         draft = Draft(value, key, category=category, tags=tags_of(tags), ttl=ttl)
-        seat, space = self._seat, self._space
+        seat, asked = self._seat, Asked(HANDLER, self._space, draft)
 
-        def run() -> HandlerEntry:
-            seat.engine.write(
-                Write(lambda: remember.remember(seat.engine, seat.caller, Asked(HANDLER, space, draft)))
-            )
-            return _entry(seat.engine, read.get(seat.engine, seat.caller, self._target(key)))
+        def prepare() -> Job[HandlerEntry]:
+            write = remember.keep(seat.engine, seat.caller, asked)
+            return lambda tx: _entry(*write(tx))
 
-        return Steps(run)
+        return Write(prepare)
 
     def recall(self, key: str) -> HandlerEntry:
         """The entry of a key; NotFound when it is absent or has expired."""
         seat = self._seat
-        return _entry(seat.engine, read.get(seat.engine, seat.caller, self._target(key)))
+        return _marked(seat.engine, read.get(seat.engine, seat.caller, self._target(key)))
 
     def list(self, prefix: str = "") -> HandlerEntries:
         """Entries under a prefix, newest change first."""
@@ -121,26 +121,29 @@ class HandlerCalls:
         cursor = None
         while len(found) < limit:
             size = min(limit - len(found), engine.limits.list_rows)
-            listing = Listing((Partition.HANDLER,), self._space, Filter("", prefix), size, cursor)
+            listing = Listing((Partition.HANDLER,), self._space, filter_of(prefix), size, cursor)
             page = read.list_entries(engine, self._seat.caller, listing)
-            found += [_entry(engine, entry) for entry in page]
+            found += [_marked(engine, entry) for entry in page]
             cursor = page.cursor
             if cursor is None:
                 break
         return found
 
     def _target(self, key: str) -> Target:
-        return Target(key, space=self._space, partitions=(Partition.HANDLER,))
+        return Target(key_of(key), space=self._space, partitions=(Partition.HANDLER,))
 
 
-def _entry(engine: Engine, entry: Entry) -> HandlerEntry:
-    key = engine.sealed.keyring.of(entry.space).current
+def _marked(engine: Engine, entry: Entry) -> HandlerEntry:
+    return _entry(entry, fingerprint(engine.sealed.keyring.of(entry.space).current, entry.value))
+
+
+def _entry(entry: Entry, mark: bytes) -> HandlerEntry:
     return HandlerEntry(
         entry.key,
         entry.value,
         entry.category,
         entry.tags,
-        fingerprint(key, entry.value).hex()[:16],
+        mark.hex()[:16],
         entry.created_us,
         entry.updated_us,
         entry.expires_us,

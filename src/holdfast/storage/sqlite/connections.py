@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from threading import RLock
 from typing import Any, Protocol
@@ -14,6 +15,7 @@ from typing import Any, Protocol
 import apsw
 
 from holdfast.domain.errors import Unavailable
+from holdfast.storage.sqlite.erasing import clear_file
 from holdfast.storage.sqlite.errors import translated
 
 BUSY_MS = 10_000
@@ -40,6 +42,10 @@ class Connections(Protocol):
         """A context manager that gives the writer's connection to one thread at a time."""
         ...
 
+    def clear(self, patience: float) -> bool:
+        """Clears everything outside live rows from the files; False when readers were in the way for too long."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -55,11 +61,15 @@ class OnConnection:
         return self.db.execute(sql, values).fetchall()
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> None:
-        self.db.execute(sql, values).fetchall()
+        """A constraint is the job's own affair; every other error of the database is the whole batch's."""
+        try:
+            self.db.execute(sql, values).fetchall()
+        except apsw.ConstraintError as error:
+            raise translated(error) from error
 
     def count(self, sql: str, values: Sequence[Any] = ()) -> int:
         """Executes a writing statement and says how many rows it changed."""
-        self.db.execute(sql, values).fetchall()
+        self.run(sql, values)
         return self.db.changes()
 
 
@@ -70,6 +80,8 @@ class FileConnections:
         self._durable = durable
         self._idle: deque[apsw.Connection] = deque()
         self._writer = self._open(WRITER_CACHE_KIB)
+        # Open for as long as SQLite has the file: closing any handle would drop the locks this process holds on it.
+        self._bytes = FileIO(self._file, "r+")
         self._lock = RLock()
         self._closed = False
 
@@ -116,11 +128,20 @@ class FileConnections:
         with self._lock:
             yield self._writer
 
+    def clear(self, patience: float) -> bool:
+        assert self.path is not None
+        self._writer.set_busy_timeout(int(patience * 1000) or 50)
+        try:
+            return clear_file(self._writer, self.path, self._bytes, patience)
+        finally:
+            self._writer.set_busy_timeout(BUSY_MS)
+
     def close(self) -> None:
         self._closed = True
         while self._idle:
             self._idle.pop().close()
         self._writer.close()
+        self._bytes.close()
 
 
 class MemoryConnection:
@@ -144,6 +165,11 @@ class MemoryConnection:
             if self._db is None:
                 raise Unavailable("This memory is closed; open it again.")
             yield self._db
+
+    def clear(self, patience: float) -> bool:  # noqa: ARG002
+        with self.writing() as db:
+            db.execute("VACUUM").fetchall()
+        return True
 
     def close(self) -> None:
         with self._lock:

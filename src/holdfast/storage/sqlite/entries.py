@@ -7,8 +7,6 @@ from functools import lru_cache, partial
 from operator import attrgetter
 from uuid import UUID
 
-import apsw
-
 from holdfast.contracts.rows import LABEL_BYTES, EntryRow, MovedRow, PlacedRow, RevisionRow, Visible
 from holdfast.domain.errors import Conflict
 from holdfast.domain.ids import NUMBER_BITS
@@ -101,7 +99,8 @@ class EntryReads:
                 row for partition in visible.partitions for row in self._room(shown, partition, top, limit)
             ]
         else:
-            found = [row for label in labels for row in self._labelled(shown, label, top, limit)]
+            carrying = [row for label in labels for row in self._labelled(shown, label, top, limit)]
+            found = list({row.number: row for row in carrying}.values())
         return sorted(found, key=attrgetter("seq"), reverse=True)[:limit]
 
     def _room(self, shown: tuple[object, ...], partition: int, before: int, limit: int) -> list[EntryRow]:
@@ -143,7 +142,8 @@ class EntryReads:
                 row for partition in visible.partitions for row in self._moved_in(shown, partition, since)
             ]
         else:
-            found = [row for label in labels for row in self._moved_under(shown, label, since)]
+            carrying = [row for label in labels for row in self._moved_under(shown, label, since)]
+            found = list({moved.row.number: moved for moved in carrying}.values())
         below = [moved for moved in found if moved.was < before]
         return sorted(below, key=attrgetter("was"), reverse=True)[:limit]
 
@@ -358,8 +358,8 @@ class EntryWrites(EntryReads):
                 """,
                 (_entry(place, row.number), place, *row[1:]),
             )
-        except apsw.ConstraintError as error:
-            raise Conflict("An entry with this key exists already; read it again and retry.") from error
+        except Conflict:
+            raise Conflict("An entry with this key exists already; read it again and retry.") from None
         if inserted:
             self._label(place, row)
         return inserted > 0
@@ -384,8 +384,8 @@ class EntryWrites(EntryReads):
                 """,
                 (*row[1:], entry),
             )
-        except apsw.ConstraintError as error:
-            raise Conflict("A live entry with this key exists already; rename or remove it first.") from error
+        except Conflict:
+            raise Conflict("A live entry with this key exists already; rename or remove it first.") from None
         for labels, seq in old:
             self._unlabel(place, entry, labels, seq)
         if row.trashed_us is None:

@@ -19,6 +19,20 @@ class KeyReads:
         )
         return [_key(row) for row in rows]
 
+    def with_current(self, space: UUID) -> tuple[list[KeyRow], int | None]:
+        rows = self._reader.rows(
+            """
+            SELECT data_keys.space, data_keys.key_id, data_keys.master, data_keys.created_us, data_keys.wrapped,
+                   spaces.key_id
+              FROM (SELECT ?1 AS id)
+              LEFT JOIN data_keys ON data_keys.space = ?1
+              LEFT JOIN spaces ON spaces.id = ?1
+             ORDER BY data_keys.key_id
+            """,
+            (space.bytes,),
+        )
+        return [_key(row[:5]) for row in rows if row[0] is not None], rows[0][5]
+
     def not_under(self, master: bytes, limit: int) -> list[KeyRow]:
         rows = self._reader.rows(
             "SELECT space, key_id, master, created_us, wrapped FROM data_keys WHERE master <> ? LIMIT ?",

@@ -12,7 +12,8 @@ import apsw
 
 from holdfast.contracts.rows import KeyRow
 from holdfast.domain.errors import Backend
-from holdfast.storage.sqlite.connections import Connections, OnConnection
+from holdfast.storage.sqlite.connections import BUSY_MS, Connections, OnConnection
+from holdfast.storage.sqlite.erasing import copy_before_upgrade
 from holdfast.storage.sqlite.errors import translated
 from holdfast.storage.sqlite.keys import KeyReads
 from holdfast.storage.sqlite.migrations import Step, steps
@@ -66,7 +67,9 @@ def _open_untouched(path: Path) -> apsw.Connection:
     """Without a write-ahead log nobody writes, and `immutable` keeps SQLite from leaving files of its own."""
     alone = "" if path.with_name(path.name + "-wal").exists() else "&immutable=1"
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    return apsw.Connection(f"file:{quote(str(path.absolute()))}?mode=ro{alone}", flags=flags)
+    db = apsw.Connection(f"file:{quote(str(path.absolute()))}?mode=ro{alone}", flags=flags)
+    db.set_busy_timeout(BUSY_MS)
+    return db
 
 
 def _refuse_foreign(db: apsw.Connection) -> None:
@@ -80,13 +83,11 @@ def _refuse_foreign(db: apsw.Connection) -> None:
         )
 
 
-def copies_before_upgrades(path: Path) -> list[Path]:
-    return sorted(path.parent.glob(f"{path.name}.before-v*"))
-
-
 def _apply(db: apsw.Connection, path: Path | None, todo: list[Step], newest: int) -> None:
     """Runs inside the transaction: another process may have been quicker, so the version is looked at again."""
     version = _version(db)
+    if version >= newest:
+        return
     if version and path is not None:
         _copy(path, newest)
     for step in todo:
@@ -98,7 +99,7 @@ def _apply(db: apsw.Connection, path: Path | None, todo: list[Step], newest: int
 
 def _copy(path: Path, newest: int) -> None:
     """A second connection reads the state before the upgrade, which is still uncommitted."""
-    target = path.with_name(f"{path.name}.before-v{newest}")
+    target = copy_before_upgrade(path, newest)
     log.warning(
         "upgrading the memory file to schema %d; a copy of it stays in %s until something is purged",
         newest,

@@ -24,7 +24,11 @@ T = TypeVar("T")
 
 class SqliteStore:
     def __init__(self, connections: Connections) -> None:
-        migrate(connections)
+        try:
+            migrate(connections)
+        except BaseException:
+            connections.close()
+            raise
         self._connections = connections
         self._writer = Writer(connections)
         self.entries = EntryReads(connections, SpaceNumbers(connections))
@@ -36,6 +40,10 @@ class SqliteStore:
         self.rules = RuleReads(connections)
         self.receipts = ReceiptReads(connections)
         self.audit = AuditReads(connections)
+
+    @property
+    def unclean(self) -> bool:
+        return self._writer.unclean
 
     def submit(self, job: Job[T]) -> Future[T]:
         return self._writer.submit(job)

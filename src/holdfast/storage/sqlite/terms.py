@@ -6,13 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
-import apsw
-
 from holdfast.contracts.rows import IndexText
 from holdfast.domain.ids import NUMBER_BITS
 from holdfast.storage.sqlite.connections import OnConnection
 
-MERGE_PAGES = 200
 _NOTHING = IndexText("", "", "", "")
 
 
@@ -35,8 +32,9 @@ class TermWrites:
 
     def drop_space(self, space: UUID) -> None:
         place = self._number_of(space)
+        """Asks the index itself what it holds: the entries may be gone already."""
         rows = self._tx.rows(
-            "SELECT entry FROM entries WHERE entry > ? AND entry < ? AND length > 0 AND trashed_us IS NULL",
+            "SELECT id FROM terms_docsize WHERE id > ? AND id < ?",
             (place << NUMBER_BITS, (place + 1) << NUMBER_BITS),
         )
         for (entry,) in rows:
@@ -58,10 +56,3 @@ class TermWrites:
                     "INSERT INTO terms (rowid, hint, tags, key, body) VALUES (?, ?, ?, ?, ?)", (entry, *text)
                 )
         self._kept.clear()
-
-
-def merge_slice(db: apsw.Connection) -> bool:
-    """One step of merging the index into a single segment, which drops deleted terms; True when none is left."""
-    before = db.total_changes()
-    db.execute("INSERT INTO terms (terms, rank) VALUES ('merge', ?)", (-MERGE_PAGES,)).fetchall()
-    return db.total_changes() - before < 2

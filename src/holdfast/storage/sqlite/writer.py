@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -21,18 +20,21 @@ from holdfast.storage.sqlite.access import GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.sqlite.audit import AuditWrites
 from holdfast.storage.sqlite.connections import Connections, OnConnection
 from holdfast.storage.sqlite.entries import EntryWrites
+from holdfast.storage.sqlite.erasing import merge_slice
 from holdfast.storage.sqlite.errors import translated
 from holdfast.storage.sqlite.keys import KeyWrites, NameWrites
-from holdfast.storage.sqlite.migrate import copies_before_upgrades
 from holdfast.storage.sqlite.receipts import ReceiptWrites
 from holdfast.storage.sqlite.spaces import SpaceNumbers, SpaceWrites
-from holdfast.storage.sqlite.terms import TermWrites, merge_slice
+from holdfast.storage.sqlite.terms import TermWrites
 
 BATCH = 256
 GATHER_SECONDS = 0.001
 SHARED_SLICES = 64
 """Merging steps that let other writes in between; after so many the rest is done at one go."""
-TRUNCATE_SECONDS = 10.0
+PATIENCE_SECONDS = 5.0
+"""How long a purge waits for readers of other processes before it is answered and erased later."""
+ERASE_SECONDS = 1.0
+"""How soon what is left to erase is tried again."""
 
 T = TypeVar("T")
 log = logging.getLogger("holdfast")
@@ -56,9 +58,11 @@ class SqliteTransaction:
         self.receipts = ReceiptWrites(tx)
         self.audit = AuditWrites(tx)
         self.erases = False
+        self.erases_later = False
 
-    def erase(self) -> None:
-        self.erases = True
+    def erase(self, *, wait: bool = True) -> None:
+        self.erases |= wait
+        self.erases_later |= not wait
 
 
 @dataclass(slots=True)
@@ -71,10 +75,13 @@ class _Task:
     result: Any = None
     error: BaseException | None = None
     erases: bool = False
+    erases_later: bool = False
 
     def resolve(self) -> None:
         if self.future is None:
             self.lock.release()
+        elif not self.future.set_running_or_notify_cancel():
+            return  # who waited has gone; what was written stays
         elif self.error is None:
             self.future.set_result(self.result)
         else:
@@ -88,6 +95,7 @@ class Writer:
         self._owed: list[_Task] = []
         self._slices = 0
         self._crowd = 1
+        self.unclean = False
         self._lock = Lock()
         self._closed = False
         self._thread = Thread(target=self._serve, name="holdfast-writer", daemon=True)
@@ -126,7 +134,7 @@ class Writer:
         stopping = False
         while not stopping or self._owed:
             try:
-                task = self._queue.get(block=not self._owed)
+                task = self._queue.get(block=not self._owed, timeout=ERASE_SECONDS if self.unclean else None)
             except Empty:
                 self._erase_some()
                 continue
@@ -136,6 +144,8 @@ class Writer:
                 stopping = not self._commit(task) or stopping
             if self._owed:
                 self._erase_some()
+        if self.unclean:
+            self._erase_some()
 
     def _commit(self, first: _Task) -> bool:
         """Runs and commits everything that waits. False when the end of the queue was met on the way."""
@@ -156,6 +166,7 @@ class Writer:
             except apsw.Error as error:
                 _fail(tasks, error)
         self._crowd = max(len(tasks), self._crowd // 2)
+        self.unclean |= any(task.erases_later for task in tasks if task.error is None)
         self._owed += [task for task in tasks if task.erases and task.error is None]
         for task in tasks:
             if not (task.erases and task.error is None):
@@ -174,7 +185,9 @@ class Writer:
                 return
 
     def _erase_some(self) -> None:
-        """Merges the word index a little; once no deleted term is left, empties the write-ahead log and answers."""
+        """Merges the word index a little; once no deleted term is left, clears the file and answers who waits. What
+        cannot be erased now (a full disk, a reader in the way) is tried again; the rows themselves are gone."""
+        patience = PATIENCE_SECONDS if self._owed else 0.0
         try:
             with self._connections.writing() as db:
                 self._slices += 1
@@ -183,36 +196,13 @@ class Writer:
                     clean = merge_slice(db)
                 if not clean:
                     return
-                self._remove_copies()
-                self._truncate_log(db)
+                self.unclean = not self._connections.clear(patience)
         except apsw.Error as error:
-            for task in self._owed:
-                task.error = translated(error)
+            log.warning("what was purged could not be erased yet: %s", translated(error).message)
+            self.unclean = True
         owed, self._owed, self._slices = self._owed, [], 0
         for task in owed:
             task.resolve()
-
-    def _remove_copies(self) -> None:
-        """A copy made before an upgrade would keep what a purge removes."""
-        if self._connections.path is not None:
-            for copy in copies_before_upgrades(self._connections.path):
-                log.warning("removing %s: something was purged, and the copy would keep it", copy.name)
-                copy.unlink(missing_ok=True)
-
-    def _truncate_log(self, db: apsw.Connection) -> None:
-        if self._connections.path is None:
-            return
-        deadline = time.monotonic() + TRUNCATE_SECONDS
-        while True:
-            try:
-                db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-                return
-            except apsw.BusyError:
-                if time.monotonic() > deadline:
-                    log.warning(
-                        "another process reads the memory file without pause; purged bytes stay in its log till then"
-                    )
-                    return
 
 
 class _HalfDone(Exception):
@@ -238,10 +228,10 @@ def _run(tx: SqliteTransaction, task: _Task) -> None:
     """A job that is refused before it wrote anything leaves no trace: most are. It needs no savepoint, which would be
     two statements more for every write."""
     before = tx.db.total_changes()
-    tx.erases = False
+    tx.erases = tx.erases_later = False
     try:
         task.result = task.job(tx)
-        task.erases = tx.erases
+        task.erases, task.erases_later = tx.erases, tx.erases_later
         tx.terms.keep_job()
     except apsw.Error:
         raise
