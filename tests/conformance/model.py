@@ -11,6 +11,7 @@ from uuid import UUID
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
+NEVER = 1 << 62
 TRASH_US = 30 * DAY
 RECEIPT_US = DAY
 
@@ -186,8 +187,11 @@ class Model:
         self.enter(seat, space, needed)
         return space
 
+    def _may_delete(self, seat: Seat, row: Row) -> bool:
+        return row.owner == seat.principal or self.level(seat, row.space) == MANAGE
+
     def _require_delete(self, seat: Seat, row: Row) -> None:
-        if self.level(seat, row.space) < MANAGE and row.owner != seat.principal:
+        if not self._may_delete(seat, row):
             raise Refused("access_denied")
 
     # Finding entries
@@ -358,6 +362,8 @@ class Model:
         moving = to_space is not None and to_space != row.space
         if moving:
             self._require_delete(seat, row)
+        elif key == row.head.key:
+            return row
         self._free(to_space or row.space, row.owner, key)
         renamed = replace(row.head, key=key)
         if not moving or to_space is None:
@@ -408,21 +414,18 @@ class Model:
         return row
 
     def purge(self, seat: Seat, space: str, target: str | UUID) -> int:
-        """By key also what the caller trashed under it."""
+        """By key also what was trashed under it; of all this what the caller may remove, if there is any."""
         if isinstance(target, UUID):
             space = self._enter_by_id(seat, target, READWRITE)
         self.enter(seat, space, READWRITE)
         found = [row for row in self.live(space) if target in (row.id, row.head.key)]
         meant = [_own_first(seat, found)] if found else []
-        meant += [
-            row
-            for row in self.in_trash(space)
-            if row.id == target or (row.head.key == target and row.owner == seat.principal)
-        ]
+        meant += [row for row in self.in_trash(space) if target in (row.id, row.head.key)]
         if not meant:
             raise Refused("not_found")
-        for row in meant:
-            self._require_delete(seat, row)
+        meant = [row for row in meant if self._may_delete(seat, row)]
+        if not meant:
+            raise Refused("access_denied")
         for row in meant:
             self._remove(row)
         return len(meant)
@@ -461,20 +464,23 @@ class Model:
     # Sharing
 
     def share(self, seat: Seat, space: str, grantee: str, level: str, ttl: int | None) -> Given:
-        """Never more than one holds, and never longer; to give someone less takes from those they gave it on to."""
+        """Never more than one holds, and never longer; a part in a chat or a session gives nothing on."""
         self.enter(seat, space, READWRITE)
         held, why = self.standing(seat, space) or (0, "")
         if grantee in (space, seat.principal):
             raise Refused("invalid_field")
-        if LEVELS[level] > held or why == "session user":
+        if LEVELS[level] > held or why not in ("self", "grant"):
             raise Refused("access_denied")
         expires = None if ttl is None else self.now + ttl * SECOND
         if why == "grant":
             ends = [given.expires_us for given in self._held(space, seat.principal) if given.level >= held]
             if None not in ends:
                 expires = min(end for end in [max(end for end in ends if end), expires] if end)
-        self.grants[space, grantee, seat.principal] = given = Given(LEVELS[level], expires)
-        self._cascade(space, grantee)
+        name = space, grantee, seat.principal
+        replaces = name in self.grants
+        self.grants[name] = given = Given(LEVELS[level], expires)
+        if replaces:
+            self._keep_what_stands(space)
         return given
 
     def unshare(self, seat: Seat, space: str, grantee: str) -> tuple[int, int]:
@@ -488,20 +494,28 @@ class Model:
         ]
         for name in revoked:
             del self.grants[name]
-        return len(revoked), self._cascade(space, grantee) if revoked else 0
+        return len(revoked), self._keep_what_stands(space) if revoked else 0
 
-    def _cascade(self, space: str, loser: str) -> int:
-        if loser == space:
-            return 0
-        held = max((given.level for given in self._held(space, loser)), default=0)
-        fallen = [
-            name
-            for name, given in self.grants.items()
-            if (name[0], name[2]) == (space, loser) and (held < READWRITE or given.level > held)
-        ]
-        for name in fallen:
-            self.grants.pop(name, None)
-        return len(fallen) + sum(self._cascade(space, name[1]) for name in fallen)
+    def _keep_what_stands(self, space: str) -> int:
+        """A grant stands as long as there is a chain from the owner to it of givers who hold its level."""
+        live = {
+            name: given for name, given in self.grants.items() if name[0] == space and given.live(self.now)
+        }
+        until: dict[tuple[str, str, str], int] = {}
+        for _ in range(len(live) + 1):
+            for name, given in live.items():
+                giver, needed = name[2], max(given.level, READWRITE)
+                holds = [
+                    until.get(other, 0) for other in live if other[1] == giver and live[other].level >= needed
+                ]
+                chain = NEVER if giver == space else max(holds, default=0)
+                until[name] = min(chain, NEVER if given.expires_us is None else given.expires_us)
+        for name, given in live.items():
+            if until[name] <= self.now:
+                del self.grants[name]
+            elif until[name] != NEVER:
+                self.grants[name] = replace(given, expires_us=until[name])
+        return sum(end <= self.now for end in until.values())
 
     def granted(self, seat: Seat, space: str) -> set[tuple[str, str, int, int | None]]:
         self.enter(seat, space, READWRITE)

@@ -7,7 +7,7 @@ import pytest
 from holdfast.contracts.rows import KeyRow
 from holdfast.contracts.storage import Store, Transaction
 from holdfast.domain.errors import Conflict
-from tests.conformance.rows import HERE, NOWHERE, THERE, key_row, write
+from tests.conformance.rows import HERE, NOWHERE, THERE, key_row, make_spaces, space_id, write
 
 OLD, NEW = b"master 1", b"master 2"
 
@@ -25,6 +25,16 @@ def test_keys_of_a_space_come_oldest_first_as_they_were_given(store: Store) -> N
     keep(store, rows[2], rows[0], rows[1], key_row(THERE, 1))
     assert store.keys.of(HERE) == rows
     assert store.keys.of(NOWHERE) == []
+
+
+def test_keys_come_with_the_id_of_the_one_that_writes_use(store: Store) -> None:
+    keep(store, key_row(HERE, 2), key_row(HERE, 1), key_row(NOWHERE, 4))
+    make_spaces(store, HERE, THERE)
+    write(store, lambda tx: tx.spaces.use_key(HERE, 2))
+    assert store.keys.with_current(HERE) == ([key_row(HERE, 1), key_row(HERE, 2)], 2)
+    assert store.keys.with_current(THERE) == ([], 1)
+    assert store.keys.with_current(NOWHERE) == ([key_row(NOWHERE, 4)], None)
+    assert store.keys.with_current(space_id(9)) == ([], None)
 
 
 def test_a_key_needs_no_stored_space(store: Store) -> None:

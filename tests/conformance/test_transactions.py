@@ -76,6 +76,7 @@ READS: dict[str, Callable[[Store | Transaction], object]] = {
     "spaces.counts": lambda at: at.spaces.counts(HERE),
     "names.get": lambda at: at.names.get(BOB),
     "keys.of": lambda at: at.keys.of(HERE),
+    "keys.with_current": lambda at: at.keys.with_current(HERE),
     "keys.not_under": lambda at: at.keys.not_under(b"master 1", 10),
     "grants.of": lambda at: at.grants.of(HERE, CAROL),
     "grants.on": lambda at: at.grants.on(HERE),
@@ -337,9 +338,21 @@ class TestIsolation:
 
 class TestResults:
     def test_a_job_gives_its_result_and_its_own_error(self, store: Store) -> None:
-        assert write(store, lambda tx: "result") == "result"
+        assert store.submit(lambda tx: "result").result(timeout=60) == "result"
+        assert store.write(lambda tx: "result") == "result"
+        assert isinstance(store.submit(raising()).exception(timeout=60), Refusal)
         with pytest.raises(Refusal):
-            write(store, raising())
+            store.write(raising())
+
+    def test_a_refused_job_that_is_waited_for_undoes_itself_too(self, store: Store, before: None) -> None:
+        kept = answers(store)
+        with pytest.raises(Refusal):
+            store.write(raising(change_everything))
+        assert answers(store) == kept
+        with pytest.raises(Conflict):
+            store.write(lambda tx: tx.keys.insert(key_row(HERE, 1)))
+        store.write(change_everything)
+        assert answers(store) != kept
 
     def test_jobs_of_one_caller_run_in_the_order_given(self, store: Store) -> None:
         make_spaces(store)
@@ -355,7 +368,8 @@ class TestResults:
         def caller(me: int) -> list[int]:
             together.wait(60)
             mine = [me * 10 + turn for turn in range(5)]
-            assert [write(store, _numbered(number)) for number in mine] == mine
+            assert [store.write(_numbered(number)) for number in mine[:3]] == mine[:3]
+            assert [write(store, _numbered(number)) for number in mine[3:]] == mine[3:]
             with pytest.raises(Refusal, match=f"^caller {me}$"):
                 write(store, _refusing(f"caller {me}"))
             return numbers([row for number in mine if (row := store.entries.by_number(seen(), number))])
@@ -408,6 +422,8 @@ class TestClosing:
                 read(store)
         with pytest.raises(Unavailable):
             write(store, lambda tx: None)
+        with pytest.raises(Unavailable):
+            store.write(lambda tx: None)
 
     def test_closing_twice_does_nothing(self, store: Store) -> None:
         store.close()
@@ -451,6 +467,21 @@ class TestErasing:
         assert [trace for trace in traces if trace in backend.every_byte(store)] == []
         kept = [b"<sealed other>", b"yyotherterm"]
         assert [trace for trace in kept if trace not in backend.every_byte(store)] == []
+
+    def test_what_was_left_to_erase_later_goes_with_the_next_erasing(
+        self, backend: Backend, store: Store
+    ) -> None:
+        make_spaces(store)
+        insert(store, entry_row(1, sealed=b"<sealed now>"))
+        assert b"<sealed now>" in backend.every_byte(store)
+
+        def purge(tx: Transaction) -> int:
+            tx.erase(wait=False)
+            return tx.entries.delete(HERE, [1])
+
+        assert write(store, purge) == 1
+        write(store, lambda tx: tx.erase())
+        assert b"<sealed now>" not in backend.every_byte(store)
 
     def test_a_job_that_raises_after_asking_to_erase_keeps_everything(
         self, backend: Backend, store: Store, before: None

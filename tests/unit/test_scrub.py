@@ -10,8 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holdfast.domain import scrub as module
-from holdfast.domain.scrub import MARKED, SERVICES, SHAPES, scrub
+from holdfast.domain import secret_shapes, secret_values, secret_words
+from holdfast.domain.scrub import scrub
+from holdfast.domain.secret_shapes import MARKED, SHAPES
+from holdfast.domain.secret_words import SERVICES
 
 LOWER = "abcdefghijklmnopqrstuvwxyz"
 ALPHABETS = {
@@ -817,7 +819,9 @@ def unbounded(tree: Any, *, inside: bool = False) -> list[str]:
 
 
 def patterns() -> list[str]:
-    compiled = [value.pattern for value in vars(module).values() if isinstance(value, re.Pattern)]
+    modules = (secret_shapes, secret_values, secret_words)
+    names = [value for module in modules for value in vars(module).values()]
+    compiled = [value.pattern for value in names if isinstance(value, re.Pattern)]
     later = [row.body for row in SHAPES] + [pattern for _, _, pattern in MARKED]
     return compiled + later
 

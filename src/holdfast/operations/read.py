@@ -26,6 +26,8 @@ from holdfast.operations.resolve import Target, look_up, opened, seek, visible_t
 from holdfast.storage.sealed import Filter, Head, Placed
 
 ALL = Filter()
+UNFILTERED = (ALL, Filter(""))
+"""What lets nearly every row through, so that no more need be opened than are asked for."""
 SCAN = 256
 """Rows opened at a time while a list looks for those that match."""
 
@@ -138,7 +140,7 @@ def _scan(
     keys = engine.sealed.keyring.of(visible.space)
     readable, broken = keys.readable, 0
     whole = bool(readable) and len(readable) == len(keys.known)
-    step = limit + 1 if wanted == ALL else max(limit + 1, SCAN)
+    step = limit + 1 if wanted in UNFILTERED else max(limit + 1, SCAN)
     while True:
         page = engine.sealed.page(visible, wanted, since, before, step)
         for placed in page:

@@ -298,7 +298,7 @@ class Sealed:
             label = lambda key, room: prefix_label(key, room, namespace, prefix)  # noqa: E731
         elif (tag := wanted.tag) is not None:
             label = lambda key, room: blind_label(key, room, "tag", tag)  # noqa: E731
-        elif (category := wanted.category) is not None:
+        elif category := wanted.category:
             label = lambda key, room: blind_label(key, room, "category", category)  # noqa: E731
         else:
             return None
