@@ -54,6 +54,20 @@ def _open(settings: Settings, clock: Clock, directory: Directory | None) -> Open
         _make_folder(path.parent)
         look_first(path)
     keys = _masters(settings, path)
+    while True:
+        try:
+            return _open_with(keys, settings, path, clock, directory)
+        except Locked:
+            if keys.file is None:
+                raise
+            tried, keys = keys, _masters(settings, path)
+            if [master.id for master in keys.all] == [master.id for master in tried.all]:
+                raise  # else the key file was rotated between reading it and opening the store
+
+
+def _open_with(
+    keys: Masters, settings: Settings, path: Path | None, clock: Clock, directory: Directory | None
+) -> Opened:
     store = _open_store(settings, path, keys)
     try:
         keys = _finish_rotation(store, keys)

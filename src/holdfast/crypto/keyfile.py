@@ -6,11 +6,17 @@ import contextlib
 import logging
 import os
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.crypto.keys import KEY_BYTES, Master, new_secret
 from holdfast.domain.errors import InvalidField
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 log = logging.getLogger("holdfast")
 
@@ -74,6 +80,15 @@ def _read(path: Path) -> str:
 
 def next_key_file(path: Path) -> Path:
     return path.with_name(path.name + ".next")
+
+
+@contextlib.contextmanager
+def rotating(path: Path) -> Iterator[None]:
+    """One process at a time replaces a key file. The lock file stays: removing it would let two in at once."""
+    with path.with_name(path.name + ".lock").open("a") as lock:
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def stage_next_key(path: Path) -> Master:

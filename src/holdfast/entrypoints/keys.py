@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from uuid import UUID
 
-from holdfast.crypto.keyfile import adopt_next_key, next_key_file, stage_next_key
+from holdfast.crypto.keyfile import adopt_next_key, next_key_file, rotating, stage_next_key
 from holdfast.domain.errors import Conflict, Unavailable
 from holdfast.operations.engine import Engine
 from holdfast.operations.rotate_keys import KeyStatus, Rotated, key_status, rotate_data, rotate_master
@@ -34,13 +34,15 @@ class Keys:
             raise Conflict("A throw-away key is not rotated; set HOLDFAST_MEMORY_KEY to keep memories.")
         if masters.file is None:
             return rotate_master(engine)
-        status = key_status(engine)
-        if not next_key_file(masters.file).exists() and status.wrapped_by_others > status.locked:
-            return rotate_master(engine)
-        engine.sealed.keyring.use_master(stage_next_key(masters.file))
-        rotated = rotate_master(engine)
-        adopt_next_key(masters.file)
-        return rotated
+        with rotating(masters.file):
+            engine.sealed.keyring.reload_masters()
+            status = key_status(engine)
+            if not next_key_file(masters.file).exists() and status.wrapped_by_others > status.locked:
+                return rotate_master(engine)
+            engine.sealed.keyring.use_master(stage_next_key(masters.file))
+            rotated = rotate_master(engine)
+            adopt_next_key(masters.file)
+            return rotated
 
     def rotate_data(
         self, space: UUID | None = None, progress: Callable[[int], None] | None = None

@@ -95,7 +95,7 @@ class Keyring:
             return True
         if self._knows(store_keys[-1].master):
             return self._knows(row.master)
-        self._reload_masters()
+        self.reload_masters()
         if not self._knows(store_keys[-1].master):
             raise Locked("The master key was rotated elsewhere; open the store again with the new key.")
         return False
@@ -103,7 +103,8 @@ class Keyring:
     def _knows(self, master: bytes) -> bool:
         return any(known.id == master for known in self._masters)
 
-    def _reload_masters(self) -> None:
+    def reload_masters(self) -> None:
+        """Takes the masters as they are configured now."""
         if self._reload is not None and not self.ephemeral:
             self._masters = self._reload()
 
@@ -123,7 +124,7 @@ class Keyring:
             keys = cached[1]
         else:
             if not all(row.master == CLEAR or self._knows(row.master) for row in rows):
-                self._reload_masters()
+                self.reload_masters()
             keys = SpaceKeys(self._readable(rows), known, writes)
         self._keep(space, keys)
         return keys
