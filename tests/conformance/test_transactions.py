@@ -326,15 +326,6 @@ class TestIsolation:
         assert odd == []
         assert store.entries.count(seen()) == 200
 
-    def test_the_store_shows_the_last_committed_state_even_inside_a_job(self, store: Store) -> None:
-        make_spaces(store)
-
-        def job(tx: Transaction) -> tuple[int, int]:
-            tx.entries.insert(HERE, entry_row(1))
-            return store.entries.count(seen()), tx.entries.count(seen())
-
-        assert write(store, job) == (0, 1)
-
 
 class TestResults:
     def test_a_job_gives_its_result_and_its_own_error(self, store: Store) -> None:

@@ -2,8 +2,8 @@
 
 Reads come from the last committed state. Every read of entries takes `visible` and applies it before its limit;
 the few that do not (sweep, rotation, holdings of a principal) say why. Absence is None or an empty list. Inside a
-transaction the same reads see its own writes. Errors of the driver arrive translated: Unavailable, StorageFull,
-Backend."""
+transaction the same reads see its own writes; a job reads through its transaction, not through the store. Errors of
+the driver arrive translated: Unavailable, StorageFull, Backend."""
 
 from __future__ import annotations
 
