@@ -36,6 +36,7 @@ from holdfast.domain.limits import (
 from holdfast.domain.principal import Caller, PrincipalKind
 from holdfast.domain.profile import KeyRule, Profile
 from holdfast.domain.retention import IDEMPOTENCY_US, Ttl
+from holdfast.domain.space import SpaceName
 from holdfast.domain.times import to_micros
 from holdfast.operations.answers import Outcome, Remembered
 from holdfast.operations.engine import Engine
@@ -139,15 +140,18 @@ def remember_many(
 ) -> Job[list[Outcome]]:
     """One transaction, one outcome a row: a row that is refused, now or before, takes nothing from the others."""
     now = engine.clock()
-    entered: dict[SpaceRef, tuple[Entered, Place]] = {}
+    said: dict[SpaceRef, tuple[Entered, Place]] = {}
+    meant: dict[SpaceName, tuple[Entered, Place]] = {}
     prepared: list[_Ready | HoldfastError] = []
     for row in rows:
         try:
             if isinstance(row, HoldfastError):
                 raise row
-            if row.space not in entered:
-                entered[row.space] = _enter(engine, caller, row.space, now)
-            prepared.append(_prepare(engine, row, *entered[row.space], now))
+            if row.space not in said:
+                entered, place = _enter(engine, caller, row.space, now)
+                # Two ways of naming a space that is still to be made mean one space.
+                said[row.space] = meant.setdefault(entered.space.name, (entered, place))
+            prepared.append(_prepare(engine, row, *said[row.space], now))
         except HoldfastError as refusal:
             prepared.append(refusal)
 
