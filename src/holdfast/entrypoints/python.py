@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Generic, Self, TypeVar
 from urllib.parse import quote
 
 from holdfast.contracts.clock import Clock
@@ -169,8 +169,17 @@ class AsyncHandle(Door):
         return AsyncHandle(self._seat, self._subject, None)
 
 
-class Opening:
-    """A store that is open, or the reason why it is not. Both memories share this."""
+OwnDoor = TypeVar("OwnDoor")
+AdministrationDoor = TypeVar("AdministrationDoor")
+HandleDoor = TypeVar("HandleDoor")
+
+
+class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
+    """A store that is open, or the reason why it is not. The two memories differ only in the doors they give."""
+
+    _own: Callable[[Seat], OwnDoor]
+    _administration: Callable[[AdministrationCalls, Seat], AdministrationDoor]
+    _handle: Callable[[Seat, Principal, str | None], HandleDoor]
 
     def __init__(self, opened: Opened, settings: Settings, clock: Clock) -> None:
         self._opened = opened
@@ -218,42 +227,6 @@ class Opening:
     def _seat(self, caller: Caller) -> Seat:
         return Seat(self._opened.engine, caller, self._settings.limits, self._clock, self.reason or "")
 
-    def _user(
-        self, subject: str, roles: Iterable[str], teams: Iterable[str], systems: Mapping[str, str] | None
-    ) -> Seat:
-        caller = Caller(
-            principal(PrincipalKind.USER, subject),
-            roles=frozenset(check_list("roles", roles)),
-            teams=frozenset(check_list("teams", teams)),
-            systems=_systems(systems),
-        )
-        return self._seat(caller)
-
-    def _agent(
-        self, subject: str, user: str | None, chat: str | None, systems: Mapping[str, str] | None
-    ) -> Seat:
-        caller = Caller(
-            principal(PrincipalKind.AGENT, subject),
-            session_user=None if user is None else principal(PrincipalKind.USER, user),
-            chats=frozenset() if chat is None else frozenset({check_words("chat", chat)}),
-            systems=_systems(systems),
-        )
-        return self._seat(caller)
-
-    def _service(self, subject: str, run: str | None, systems: Mapping[str, str] | None) -> Seat:
-        caller = Caller(
-            principal(PrincipalKind.SERVICE, subject), run=run, unattended=True, systems=_systems(systems)
-        )
-        return self._seat(caller)
-
-    def _tool(self, subject: str) -> tuple[Seat, Principal]:
-        who = principal(PrincipalKind.USER, subject)
-        return self._seat(Caller(who, door="handler")), who
-
-
-class Memory(Opening):
-    """An open store. Ask it for someone's door: `memory.user("alice")`."""
-
     def user(
         self,
         id: str,
@@ -261,8 +234,15 @@ class Memory(Opening):
         roles: Iterable[str] = ("member",),
         teams: Iterable[str] = (),
         systems: Mapping[str, str] | None = None,
-    ) -> Own:
-        return Own(self._user(id, roles, teams, systems))
+    ) -> OwnDoor:
+        """A user's door."""
+        caller = Caller(
+            principal(PrincipalKind.USER, id),
+            roles=frozenset(check_list("roles", roles)),
+            teams=frozenset(check_list("teams", teams)),
+            systems=_systems(systems),
+        )
+        return self._own(self._seat(caller))
 
     def agent(
         self,
@@ -271,22 +251,44 @@ class Memory(Opening):
         user: str | None = None,
         chat: str | None = None,
         systems: Mapping[str, str] | None = None,
-    ) -> Own:
-        """An agent; `user` and `chat` are those it works for and in right now."""
-        return Own(self._agent(id, user, chat, systems))
+    ) -> OwnDoor:
+        """An agent's door; `user` and `chat` are those it works for and in right now."""
+        caller = Caller(
+            principal(PrincipalKind.AGENT, id),
+            session_user=None if user is None else principal(PrincipalKind.USER, user),
+            chats=frozenset() if chat is None else frozenset({check_words("chat", chat)}),
+            systems=_systems(systems),
+        )
+        return self._own(self._seat(caller))
 
-    def service(self, id: str, *, run: str | None = None, systems: Mapping[str, str] | None = None) -> Own:
-        """An unattended caller."""
-        return Own(self._service(id, run, systems))
+    def service(
+        self, id: str, *, run: str | None = None, systems: Mapping[str, str] | None = None
+    ) -> OwnDoor:
+        """The door of an unattended caller."""
+        caller = Caller(
+            principal(PrincipalKind.SERVICE, id), run=run, unattended=True, systems=_systems(systems)
+        )
+        return self._own(self._seat(caller))
 
-    def administration(self, id: str) -> Administration:
+    def administration(self, id: str) -> AdministrationDoor:
         """What administrators set, as this user."""
-        seat = self._user(id, ("admin",), (), None)
-        return Administration(AdministrationCalls(seat), seat)
+        seat = self._seat(Caller(principal(PrincipalKind.USER, id), roles=frozenset({"admin"})))
+        return self._administration(AdministrationCalls(seat), seat)
 
-    def handle(self, subject: str = "", *, session: str | None = None) -> Handle | None:
+    def handle(self, subject: str = "", *, session: str | None = None) -> HandleDoor | None:
         """What tool code keeps for a subject; None when memory is off."""
-        return Handle(*self._tool(subject), session) if self.enabled else None
+        if not self.enabled:
+            return None
+        who = principal(PrincipalKind.USER, subject)
+        return self._handle(self._seat(Caller(who, door="handler")), who, session)
+
+
+class Memory(Opening[Own, Administration, Handle]):
+    """An open store. Ask it for someone's door: `memory.user("alice")`."""
+
+    _own = Own
+    _administration = Administration
+    _handle = Handle
 
     def close(self) -> None:
         self._close()
@@ -300,40 +302,12 @@ class Memory(Opening):
         self.close()
 
 
-class AsyncMemory(Opening):
+class AsyncMemory(Opening[AsyncOwn, AsyncAdministration, AsyncHandle]):
     """An open store whose doors are awaited."""
 
-    def user(
-        self,
-        id: str,
-        *,
-        roles: Iterable[str] = ("member",),
-        teams: Iterable[str] = (),
-        systems: Mapping[str, str] | None = None,
-    ) -> AsyncOwn:
-        return AsyncOwn(self._user(id, roles, teams, systems))
-
-    def agent(
-        self,
-        id: str,
-        *,
-        user: str | None = None,
-        chat: str | None = None,
-        systems: Mapping[str, str] | None = None,
-    ) -> AsyncOwn:
-        return AsyncOwn(self._agent(id, user, chat, systems))
-
-    def service(
-        self, id: str, *, run: str | None = None, systems: Mapping[str, str] | None = None
-    ) -> AsyncOwn:
-        return AsyncOwn(self._service(id, run, systems))
-
-    def administration(self, id: str) -> AsyncAdministration:
-        seat = self._user(id, ("admin",), (), None)
-        return AsyncAdministration(AdministrationCalls(seat), seat)
-
-    def handle(self, subject: str = "", *, session: str | None = None) -> AsyncHandle | None:
-        return AsyncHandle(*self._tool(subject), session) if self.enabled else None
+    _own = AsyncOwn
+    _administration = AsyncAdministration
+    _handle = AsyncHandle
 
     async def close(self) -> None:
         await asyncio.to_thread(self._close)

@@ -215,6 +215,7 @@ class SealedTransaction:
         )
         if revision > keep:
             self.tx.entries.prune(place.space.id, old.number, below=revision - keep + 1)
+            self.tx.erase(wait=False)
         if text is not None:
             self.tx.terms.put(place.space.id, old.number, text, replaces=old.length > 0)
         elif old.length:

@@ -236,7 +236,7 @@ class CoreCalls:
         id: str | UUID | None = None,
         space: SpaceId = None,
     ) -> Write[Entry]:
-        """Turns always-apply on or off; in a shared or system space that needs manage."""
+        """Turns always-apply on or off, which needs manage."""
         return self.edit(key, id=id, space=space, always_inject=always_inject)
 
     def undo(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ PATIENCE_SECONDS = 5.0
 """How long a purge waits for readers of other processes before it is answered and erased later."""
 ERASE_SECONDS = 1.0
 """How soon what is left to erase is tried again."""
+OVERDUE_SECONDS = 10.0
 
 T = TypeVar("T")
 log = logging.getLogger("holdfast")
@@ -96,6 +98,7 @@ class Writer:
         self._slices = 0
         self._crowd = 1
         self.unclean = False
+        self._clean_at = time.monotonic()
         self._lock = Lock()
         self._closed = False
         self._thread = Thread(target=self._serve, name="holdfast-writer", daemon=True)
@@ -142,10 +145,16 @@ class Writer:
                 stopping = True
             else:
                 stopping = not self._commit(task) or stopping
-            if self._owed:
+            if self._owed or self._is_overdue():
                 self._erase_some()
         if self.unclean:
             self._erase_some()
+
+    def _is_overdue(self) -> bool:
+        """Whether erasing has waited so long for a quiet moment that it goes on between writes."""
+        if not self.unclean:
+            self._clean_at = time.monotonic()
+        return time.monotonic() - self._clean_at > OVERDUE_SECONDS
 
     def _commit(self, first: _Task) -> bool:
         """Runs and commits everything that waits. False when the end of the queue was met on the way."""
