@@ -22,7 +22,7 @@ from tests.support import FixedClock
 
 LONG = os.environ.get("HOLDFAST_FAULTS") == "long"
 HISTORIES = settings(
-    max_examples=1_500 if LONG else 35,
+    max_examples=1_500 if LONG else 45,
     stateful_step_count=80 if LONG else 40,
     deadline=None,
     report_multiple_bugs=False,
@@ -85,7 +85,7 @@ categories = st.sampled_from([None, None, None, "", "drinks"])
 tags = st.sampled_from([None, None, None, (), ("hot",), ("cold", "hot")])
 ttls = st.sampled_from([None, None, None, 1, 60, 86_400])
 expected_revisions = st.sampled_from([None] * 9 + [0, 1, 2])
-levels = st.sampled_from([*LEVELS, "readwrite", "readwrite"])
+levels = st.sampled_from([*LEVELS, "manage", "readwrite", "readwrite", "readwrite"])
 said = st.builds(
     Said,
     text=texts,
@@ -99,9 +99,9 @@ said = st.builds(
 plain = st.builds(Said, text=texts, key=keys, category=categories, tags=tags)
 wanted = st.builds(
     Wanted,
-    prefix=st.sampled_from(["", "", "a", "a/", "A", "%", "_"]),
-    category=st.sampled_from([None, None, "", "drinks"]),
-    tag=st.sampled_from([None, None, "hot"]),
+    prefix=st.sampled_from(["", "", "", "", "a", "a/", "A", "%", "_"]),
+    category=st.sampled_from([None, None, None, None, "", "drinks"]),
+    tag=st.sampled_from([None, None, None, None, "hot"]),
 )
 
 
@@ -148,7 +148,7 @@ class Histories(RuleBasedStateMachine):
     def alice_shares_her_space(self, bob: str, bot: str | None, first: list[Said]) -> None:
         self.share(Place("alice", None), BOB, bob, None)
         if bot is not None:
-            self.share(Place("alice", None), BOT, bot, 86_400)
+            self.share(Place("bob", ALICE), BOT, bot, 86_400)
         for said in first:
             self.remember(Place("alice", None), said)
             self.remember(Place(HELPER, ALICE), said)
