@@ -352,8 +352,8 @@ class Store(Protocol):
         ...
 
     def submit(self, job: Job[T]) -> Future[T]:
-        """Runs the job in a transaction; the future holds its result once that is durable, or its error. A job may be run
-        again in a new transaction before it is answered, so it must have no effect but on the transaction."""
+        """Runs the job in a transaction; the future holds its result once that is durable, or its error. A job may be
+        run again in a new transaction before it is answered, so it must have no effect but on the transaction."""
         ...
 
     def write(self, job: Job[T]) -> T:
