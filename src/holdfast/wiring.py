@@ -9,14 +9,13 @@ from urllib.parse import unquote
 
 from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
-from holdfast.contracts.rows import KeyRow
+from holdfast.contracts.rows import STORE, KeyRow
 from holdfast.contracts.storage import Store
 from holdfast.crypto.keyfile import OFF, Masters, adopt_next_key, masters, next_key_file
 from holdfast.domain.errors import HoldfastError, InvalidField, Locked, Unavailable
 from holdfast.domain.scrub import scrub
 from holdfast.operations.engine import Engine
 from holdfast.settings import Settings
-from holdfast.storage.keyring import STORE
 from holdfast.storage.sealed import check_canary, open_sealed
 
 DATABASE = "holdfast.db"

@@ -16,6 +16,9 @@ GUEST = 8
 
 LABEL_BYTES = 8
 
+STORE = UUID(int=0)
+"""The space id of the store's own key: for names of principals and spaces, cursors, receipts and the audit log."""
+
 
 class EntryRow(NamedTuple):
     """The head revision of an entry."""

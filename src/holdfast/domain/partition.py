@@ -29,5 +29,3 @@ MODEL_VISIBLE = (Partition.NOTES, Partition.FACTS, Partition.STORES, Partition.F
 
 OWNER_ONLY_IN_USER_SPACES = frozenset({Partition.FILES, Partition.ASSISTANT})
 """Rows only their owner sees, even in a user's space that an agent may enter."""
-
-ENGINE_WRITTEN = frozenset({Partition.RUNS, Partition.CACHE})

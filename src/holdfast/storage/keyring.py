@@ -12,14 +12,11 @@ from dataclasses import dataclass
 from threading import Lock
 from uuid import UUID
 
-from holdfast.contracts.rows import KeyRow
+from holdfast.contracts.rows import STORE, KeyRow
 from holdfast.contracts.storage import Store
 from holdfast.crypto.blind import blind_key
 from holdfast.crypto.keys import DataKey, Master, new_secret
 from holdfast.domain.errors import Locked
-
-STORE = UUID(int=0)
-"""The store's own key: for names of principals and spaces, cursors, receipts and the audit log."""
 
 CLEAR = bytes(8)
 """`master` of a key kept in the clear: the store's own key when the master is thrown away at the end (ephemeral)."""

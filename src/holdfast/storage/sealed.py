@@ -13,7 +13,16 @@ from operator import itemgetter
 from typing import NamedTuple
 from uuid import UUID
 
-from holdfast.contracts.rows import EntryRow, GrantRow, KeyRow, MemberRow, RevisionRow, SpaceRow, Visible
+from holdfast.contracts.rows import (
+    STORE,
+    EntryRow,
+    GrantRow,
+    KeyRow,
+    MemberRow,
+    RevisionRow,
+    SpaceRow,
+    Visible,
+)
 from holdfast.contracts.storage import EntryReads, GrantReads, Store
 from holdfast.crypto.blind import blind_label, blind_name
 from holdfast.crypto.keys import DataKey, Master
@@ -33,7 +42,7 @@ from holdfast.storage.codec import (
     prefix_label,
     slash_prefixes,
 )
-from holdfast.storage.keyring import CLEAR, STORE, Keyring, SpaceKeys
+from holdfast.storage.keyring import CLEAR, Keyring, SpaceKeys
 
 KNOWN_NAMES = 50_000
 _PRIVATE = frozenset(partition.value for partition in OWNER_ONLY_IN_USER_SPACES)

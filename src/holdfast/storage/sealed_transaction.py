@@ -10,6 +10,7 @@ from uuid import UUID
 
 from holdfast.contracts.rows import (
     GUEST,
+    STORE,
     AuditRow,
     EntryRow,
     GrantRow,
@@ -40,7 +41,7 @@ from holdfast.storage.codec import (
     revision_code,
     superseded,
 )
-from holdfast.storage.keyring import STORE, StaleKeys
+from holdfast.storage.keyring import StaleKeys
 from holdfast.storage.payload import pack
 from holdfast.storage.sealed import Head, Place, Sealed
 

@@ -6,11 +6,10 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
-from uuid import UUID
 
 import apsw
 
-from holdfast.contracts.rows import KeyRow
+from holdfast.contracts.rows import STORE, KeyRow
 from holdfast.domain.errors import Backend
 from holdfast.storage.sqlite.connections import BUSY_MS, Connections, OnConnection
 from holdfast.storage.sqlite.erasing import copy_before_upgrade
@@ -20,9 +19,6 @@ from holdfast.storage.sqlite.migrations import Step, steps
 
 APPLICATION_ID = 0x486F6C64
 """`Hold`: how `file(1)` and we know our own."""
-
-STORE_KEYS = UUID(int=0)
-"""The space id under which the store's own keys are kept."""
 
 log = logging.getLogger("holdfast")
 
@@ -54,7 +50,7 @@ def look_first(path: Path, check: Callable[[list[KeyRow]], None] | None) -> None
         db = _open_untouched(path)
         try:
             _refuse_foreign(db)
-            store_keys = KeyReads(OnConnection(db)).of(STORE_KEYS) if _version(db) else []
+            store_keys = KeyReads(OnConnection(db)).of(STORE) if _version(db) else []
         finally:
             db.close()
     except apsw.Error as error:
