@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote
 
 from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
+from holdfast.contracts.embedder import Embedder, EmbedderBroken
 from holdfast.contracts.rows import STORE, KeyRow
 from holdfast.contracts.storage import Store
 from holdfast.crypto.keyfile import OFF, Masters, adopt_next_key, masters, next_key_file
 from holdfast.domain.errors import HoldfastError, InvalidField, Locked, Unavailable
 from holdfast.domain.scrub import scrub
 from holdfast.operations.engine import Engine
+from holdfast.operations.index import Index
 from holdfast.settings import Settings
 from holdfast.storage.sealed import check_canary, open_sealed
 
@@ -76,7 +79,18 @@ def _open_with(
     except BaseException:
         store.close()
         raise
-    return Opened(Engine(sealed, clock, scrub, settings.limits, directory), keys, path)
+    wanted = None if settings.embedder == "none" else partial(_open_embedder, settings)
+    index = Index(sealed, clock, wanted, settings.recall_cache_bytes)
+    return Opened(Engine(sealed, clock, scrub, index, settings.limits, directory), keys, path)
+
+
+def _open_embedder(settings: Settings) -> Embedder:
+    from holdfast.search.embedding.choose import choose_embedder
+
+    choice = choose_embedder(settings)
+    if choice.embedder is None:
+        raise EmbedderBroken(choice.reason)
+    return choice.embedder
 
 
 def database_path(settings: Settings) -> Path | None:

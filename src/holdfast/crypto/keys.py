@@ -51,11 +51,13 @@ class DataKey:
         "key_id",
         "labels",
         "lookups",
+        "rotation",
         "rows",
         "seal",
         "space",
         "space_bytes",
         "terms",
+        "vectors",
         "words",
     )
 
@@ -69,6 +71,8 @@ class DataKey:
         self.terms = _derive(secret, b"terms")
         self.fingerprints = _derive(secret, b"fingerprints")
         self.rows = _derive(secret, b"rows")
+        self.vectors = AESGCM(_derive(secret, b"vectors"))
+        self.rotation = _derive(secret, b"rotation")
         self.words: dict[str, str] = {}
 
 

@@ -11,7 +11,9 @@ from cryptography.exceptions import InvalidTag
 from holdfast.crypto.keys import NONCE_BYTES, DataKey
 
 _BOUND = struct.Struct(">4sI16sII")
+_DERIVED = struct.Struct(">4sI16sIII")
 _FORMAT = b"HFs1"
+_DERIVED_FORMAT = b"HFd1"
 
 
 def seal(key: DataKey, number: int, revision: int, plain: bytes) -> bytes:
@@ -29,6 +31,24 @@ def unseal(key: DataKey, number: int, revision: int, sealed: bytes) -> bytes | N
 
 def _bound(key: DataKey, number: int, revision: int) -> bytes:
     return _BOUND.pack(_FORMAT, key.key_id, key.space_bytes, number, revision)
+
+
+def seal_derived(key: DataKey, number: int, revision: int, model: int, plain: bytes) -> bytes:
+    """Seals what a model derived from one revision of an entry."""
+    nonce = urandom(NONCE_BYTES)
+    return nonce + key.vectors.encrypt(nonce, plain, _derived(key, number, revision, model))
+
+
+def unseal_derived(key: DataKey, number: int, revision: int, model: int, sealed: bytes) -> bytes | None:
+    try:
+        bound = _derived(key, number, revision, model)
+        return key.vectors.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], bound)
+    except (InvalidTag, ValueError, struct.error):
+        return None
+
+
+def _derived(key: DataKey, number: int, revision: int, model: int) -> bytes:
+    return _DERIVED.pack(_DERIVED_FORMAT, key.key_id, key.space_bytes, number, revision, model)
 
 
 def seal_blob(key: DataKey, purpose: bytes, plain: bytes) -> bytes:

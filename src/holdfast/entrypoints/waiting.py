@@ -11,7 +11,7 @@ from holdfast.domain.errors import Unavailable
 from holdfast.operations.engine import TRIES, Engine
 from holdfast.operations.work import Steps, Work, Write
 from holdfast.storage.keyring import StaleKeys
-from holdfast.surfaces.core import Seat
+from holdfast.surfaces.seat import Seat
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -47,6 +47,16 @@ def reading_later(call: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[
     @wraps(call)
     async def method(door: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return call(door._calls, *args, **kwargs)
+
+    return method
+
+
+def reading_aside(call: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[Any, P], Awaitable[T]]:
+    """A read that computes for milliseconds: in a thread, so that the loop goes on."""
+
+    @wraps(call)
+    async def method(door: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(call, door._calls, *args, **kwargs)
 
     return method
 

@@ -14,6 +14,7 @@ from holdfast.contracts.storage import Job
 from holdfast.domain.access import ALL_RULES, Rules
 from holdfast.domain.limits import Limits
 from holdfast.domain.scrub import Scrubbed
+from holdfast.operations.index import Index
 from holdfast.operations.work import Write
 from holdfast.storage.keyring import StaleKeys
 from holdfast.storage.sealed import Sealed
@@ -51,6 +52,7 @@ class Engine:
     sealed: Sealed
     clock: Clock
     scrub: Callable[[str], Scrubbed]
+    index: Index
     limits: Limits = field(default_factory=Limits)
     directory: Directory | None = None
     rules: RuleBook = field(init=False)
@@ -60,9 +62,11 @@ class Engine:
 
     def submit(self, work: Write[T]) -> Future[T]:
         """Starts a write. When keys change under it, it is prepared again where its result is awaited."""
+        self.index.wake()
         return self.sealed.store.submit(work.prepare())
 
     def write(self, work: Write[T]) -> T:
+        self.index.wake()
         for _ in range(TRIES):
             try:
                 return self.sealed.store.write(work.prepare())

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
+from uuid import UUID
 
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.blind import fingerprint
@@ -15,7 +18,6 @@ from holdfast.domain.errors import (
     AccessDenied,
     Conflict,
     HoldfastError,
-    InvalidField,
     MissingKey,
     PreconditionFailed,
 )
@@ -37,8 +39,8 @@ from holdfast.domain.principal import Caller, PrincipalKind
 from holdfast.domain.profile import KeyRule, Profile
 from holdfast.domain.retention import IDEMPOTENCY_US, Ttl
 from holdfast.domain.space import SpaceName
-from holdfast.domain.times import to_micros
-from holdfast.operations.answers import Outcome, Remembered
+from holdfast.domain.times import check_moment
+from holdfast.operations.answers import Outcome, Remembered, Similar
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
 from holdfast.storage.codec import blind_body
@@ -67,7 +69,7 @@ class Draft(NamedTuple):
     namespace: str = ""
     conversation: str | None = None
     speaker: str | None = None
-    at: datetime | None = None
+    at: datetime | str | None = None
     expected_revision: int | None = None
     idempotency_key: str | None = None
 
@@ -105,8 +107,21 @@ class _Ready(NamedTuple):
     body_terms: list[str] | None
 
 
-def remember(engine: Engine, caller: Caller, asked: Asked) -> Job[Remembered]:
-    return _one(engine, caller, asked, _write)
+def remember(
+    engine: Engine,
+    caller: Caller,
+    asked: Asked,
+    similar: Callable[[UUID], list[Similar]] | None = None,
+) -> Job[Remembered]:
+    """With `similar` the answer can be asked for entries that say nearly the same."""
+
+    def put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
+        kept = _write(engine, tx, ready)
+        if similar is None or kept.id is None:
+            return kept
+        return replace(kept, look=partial(similar, kept.id))
+
+    return _one(engine, caller, asked, put)
 
 
 class Kept(NamedTuple):
@@ -235,7 +250,7 @@ def _check_words(limits: Limits, caller: Caller, profile: Profile, draft: Draft)
         tags=check_tags(_said(draft.tags, ()), limits),
         conversation=check_label("conversation", _said(draft.conversation), limits) or None,
         speaker=check_label("speaker", _said(draft.speaker), limits) or None,
-        at_us=None if draft.at is None else check_moment(draft.at),
+        at_us=None if draft.at is None else check_moment("at", draft.at),
     )
 
 
@@ -428,12 +443,6 @@ def _body(limits: Limits, profile: Profile, draft: Draft) -> bytes:
         return check_bytes(draft.text, limits.body_bytes if profile.text_only else limits.value_bytes)
     text = draft.text.strip() if profile.trims_text and isinstance(draft.text, str) else draft.text
     return check_text(text, limits.body_bytes)
-
-
-def check_moment(at: object) -> int:
-    if not isinstance(at, datetime):
-        raise InvalidField("`at` must be a datetime with a zone.")
-    return to_micros(at)
 
 
 def _request(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -> bytes:

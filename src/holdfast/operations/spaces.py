@@ -13,7 +13,7 @@ from holdfast.domain.limits import check_key
 from holdfast.domain.principal import Caller
 from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
 from holdfast.operations.engine import Engine
-from holdfast.operations.enter import enter_space, find_or_plan, memberships, planned, try_enter
+from holdfast.operations.enter import Entered, enter_space, find_or_plan, memberships, planned, try_enter
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 
@@ -30,15 +30,24 @@ class SpaceInfo:
 
 def list_spaces(engine: Engine, caller: Caller) -> list[SpaceInfo]:
     """The own space first, then what was made to be shared, granted, and what the circumstances open."""
-    now = engine.clock()
-    found: dict[UUID, SpaceInfo] = {}
+    return [_info(entered) for entered in enterable(engine, caller, Op.SEARCH, engine.clock())]
+
+
+def enterable(engine: Engine, caller: Caller, op: Op, now: int) -> list[Entered]:
+    """Every space the caller may enter for this, but for sessions, which belong to tool code."""
+    found: dict[UUID, Entered] = {}
     for space in _candidates(engine, caller, now):
-        entered = try_enter(engine, caller, space, Op.SEARCH, now)
-        if entered and space.kind is not SpaceKind.SESSION and space.id not in found:
-            source = entered.decision.reason
-            label = "self" if source is Reason.OWN else source.value
-            found[space.id] = SpaceInfo(space.id, space.kind.label, space.ref, entered.level.label, label)
+        if space.kind is not SpaceKind.SESSION and space.id not in found:
+            entered = try_enter(engine, caller, space, op, now)
+            if entered is not None:
+                found[space.id] = entered
     return list(found.values())
+
+
+def _info(entered: Entered) -> SpaceInfo:
+    space, source = entered.space, entered.decision.reason
+    label = "self" if source is Reason.OWN else source.value
+    return SpaceInfo(space.id, space.kind.label, space.ref, entered.level.label, label)
 
 
 def create_space(engine: Engine, caller: Caller, ref: str) -> Job[SpaceInfo]:

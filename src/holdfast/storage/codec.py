@@ -25,6 +25,7 @@ from holdfast.domain.key import is_made
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
 from holdfast.search.analyser import analyse
+from holdfast.search.traits import CHUNK_CHARACTERS, chunks
 from holdfast.storage.payload import unpack
 
 PREFIX_LEVELS = 8
@@ -167,17 +168,27 @@ def slash_prefixes(name: str) -> list[str]:
 
 
 def blind_body(key: DataKey, text: str) -> list[str]:
-    return blind_terms(key, analyse(text))
+    """Each chunk sorted by itself: the order of words is not kept, and still a place tells its chunk."""
+    if len(text) <= CHUNK_CHARACTERS:
+        return sorted(blind_terms(key, analyse(text)))
+    return [term for chunk in chunks(text) for term in sorted(blind_terms(key, analyse(chunk)))]
+
+
+def label_terms(content: Content) -> tuple[list[str], list[str], list[str]]:
+    """The terms of hint, tags and key."""
+    return (
+        analyse(content.hint) if content.hint else [],
+        analyse(" ".join(content.tags)) if content.tags else [],
+        [] if is_made(content.key) else analyse(_SIGNS.sub(" ", content.key)),
+    )
 
 
 def index_text(key: DataKey, content: Content, body_terms: list[str] | None) -> tuple[IndexText, int]:
     """Blind terms of each field, and how many there are. Sorted, so that the index does not keep the order of words."""
     if body_terms is None:
         body_terms = blind_body(key, content.text)
-    hint = blind_terms(key, analyse(content.hint)) if content.hint else []
-    tags = blind_terms(key, analyse(" ".join(content.tags))) if content.tags else []
-    name = [] if is_made(content.key) else blind_terms(key, analyse(_SIGNS.sub(" ", content.key)))
-    text = IndexText(*(" ".join(sorted(terms)) for terms in (hint, tags, name, body_terms)))
+    hint, tags, name = (sorted(blind_terms(key, terms)) for terms in label_terms(content))
+    text = IndexText(" ".join(hint), " ".join(tags), " ".join(name), " ".join(body_terms))
     return text, len(hint) + len(tags) + len(name) + len(body_terms)
 
 

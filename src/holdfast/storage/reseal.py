@@ -19,6 +19,7 @@ from holdfast.storage.codec import (
     revision_code,
 )
 from holdfast.storage.payload import pack
+from holdfast.storage.signals import reseal_signals
 
 
 def reseal_entries(tx: Transaction, space: UUID, old: DataKey, new: DataKey, limit: int) -> int:
@@ -53,4 +54,15 @@ def reseal_revisions(tx: Transaction, space: UUID, old: DataKey, new: DataKey, l
             )
         resealed = row._replace(key_id=new.key_id, sealed=seal(new, row.number, row.revision, pack(*whole)))
         tx.entries.add_revision(space, resealed._replace(mac=revision_code(new, resealed)))
+    return len(rows)
+
+
+def reseal_derived(tx: Transaction, space: UUID, old: DataKey, new: DataKey, limit: int) -> int:
+    """What does not open is dropped: it can be derived again."""
+    rows = tx.derived.sealed_with(space, old.key_id, limit)
+    for row in rows:
+        resealed = reseal_signals(old, new, row)
+        if resealed is None or not tx.derived.put(space, resealed):
+            tx.derived.drop(space, [row.number])
+            tx.derived.fall_back(space, 1)
     return len(rows)

@@ -243,6 +243,7 @@ class SealedTransaction:
                 place.space.id, row.number, index_text(key, entry.content, None)[0], replaces=False
             )
             self.tx.spaces.recount(place.space.id, entries=0, indexed=1, length=row.length)
+            self.tx.derived.fall_back(place.space.id, row.seq)
         return entry_of(place.space.id, row, entry.owner, entry.content)
 
     def purge(self, space: UUID, rows: Sequence[EntryRow], *, erase: bool = True) -> int:
@@ -251,6 +252,7 @@ class SealedTransaction:
         numbers = [row.number for row in rows]
         live = [row for row in rows if row.trashed_us is None]
         self.tx.terms.drop(space, [row.number for row in live])
+        self.tx.derived.drop(space, numbers)
         for number in numbers:
             self.tx.receipts.delete_entry(space, number)
         deleted = self.tx.entries.delete(space, numbers)
@@ -266,6 +268,7 @@ class SealedTransaction:
     def empty(self, space: UUID, key_id: int) -> int:
         """Removes everything a space holds and destroys its keys; a fresh key takes their place. Needs no key."""
         self.tx.terms.drop_space(space)
+        self.tx.derived.drop_space(space)
         self.tx.receipts.delete_space(space)
         deleted = self.tx.entries.delete_space(space)
         self.tx.spaces.empty(space)

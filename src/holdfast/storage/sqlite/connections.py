@@ -99,6 +99,7 @@ class FileConnections:
                 f"PRAGMA cache_size = -{cache_kib}",
             ):
                 db.execute(pragma).fetchall()
+            _list_places(db)
         except apsw.Error as error:
             raise translated(error) from error
         return db
@@ -150,6 +151,7 @@ class MemoryConnection:
     def __init__(self) -> None:
         self.path: Path | None = None
         self._db: apsw.Connection | None = apsw.Connection(":memory:")
+        _list_places(self._db)
         self._lock = RLock()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
@@ -176,6 +178,11 @@ class MemoryConnection:
             if self._db is not None:
                 self._db.close()
                 self._db = None
+
+
+def _list_places(db: apsw.Connection) -> None:
+    """FTS5's list of where a term stands, read by recall. It belongs to the connection, not to the file."""
+    db.execute("CREATE VIRTUAL TABLE temp.places USING fts5vocab (main, terms, instance)").fetchall()
 
 
 def _use_wal(db: apsw.Connection) -> None:

@@ -14,7 +14,7 @@ from holdfast.storage.sqlite.connections import OnConnection, Reader, Row
 
 NUMBER_MASK = (1 << NUMBER_BITS) - 1
 
-_HEAD = f"""entries.entry & {NUMBER_MASK}, entries.partition, entries.owner, entries.key, entries.revision,
+HEAD = f"""entries.entry & {NUMBER_MASK}, entries.partition, entries.owner, entries.key, entries.revision,
        entries.born, entries.seq, entries.created_us, entries.updated_us, entries.expires_us, entries.trashed_us,
        entries.flags, entries.length, entries.key_id, entries.labels, entries.mac, entries.sealed"""
 
@@ -36,7 +36,7 @@ _HEAD_ROW: Callable[[Row], EntryRow] = partial(tuple.__new__, EntryRow)
 
 
 _BY_KEY = f"""
-SELECT {_HEAD}
+SELECT {HEAD}
   FROM entries
  WHERE {_LIVE}
    AND entries.key = ?6"""
@@ -66,7 +66,7 @@ class EntryReads:
         shown = self._shown(visible)
         rows = self._heads(
             f"""
-            SELECT {_HEAD}
+            SELECT {HEAD}
               FROM entries
              WHERE entries.entry = ?6
                AND {_LIVE}
@@ -79,7 +79,7 @@ class EntryReads:
         shown = self._shown(visible)
         rows = self._heads(
             f"""
-            SELECT {_HEAD}
+            SELECT {HEAD}
               FROM entries
              WHERE entries.entry = ?6
                AND {_SHOWN}
@@ -106,7 +106,7 @@ class EntryReads:
     def _room(self, shown: tuple[object, ...], partition: int, before: int, limit: int) -> list[EntryRow]:
         return self._heads(
             f"""
-            SELECT {_HEAD}
+            SELECT {HEAD}
               FROM entries
              WHERE {_LIVE}
                AND entries.partition = ?6
@@ -120,7 +120,7 @@ class EntryReads:
     def _labelled(self, shown: tuple[object, ...], label: bytes, before: int, limit: int) -> list[EntryRow]:
         return self._heads(
             f"""
-            SELECT {_HEAD}
+            SELECT {HEAD}
               FROM labels
               JOIN entries ON entries.entry = labels.entry
              WHERE labels.space = ?1
@@ -153,7 +153,7 @@ class EntryReads:
             SELECT (SELECT max(revisions.seq)
                       FROM revisions
                      WHERE revisions.entry = entries.entry
-                       AND revisions.seq <= ?7), {_HEAD}
+                       AND revisions.seq <= ?7), {HEAD}
               FROM entries
              WHERE {_LIVE}
                AND entries.partition = ?6
@@ -169,7 +169,7 @@ class EntryReads:
             SELECT (SELECT max(revisions.seq)
                       FROM revisions
                      WHERE revisions.entry = entries.entry
-                       AND revisions.seq <= ?7), {_HEAD}
+                       AND revisions.seq <= ?7), {HEAD}
               FROM labels
               JOIN entries ON entries.entry = labels.entry
              WHERE labels.space = ?1
@@ -186,10 +186,22 @@ class EntryReads:
         rows = self._reader.rows(sql, values)
         return [MovedRow(row[0] if row[0] is not None else row[6], EntryRow._make(row[1:])) for row in rows]
 
+    def shown(self, visible: Visible, numbers: Sequence[int]) -> list[EntryRow]:
+        shown = self._shown(visible)
+        return self._heads(
+            f"""
+            SELECT {HEAD}
+              FROM json_each(?6) AS wanted
+             CROSS JOIN entries ON entries.entry = wanted.value
+             WHERE {_LIVE}
+            """,
+            (*shown, str([_entry(shown[0], number) for number in numbers])),
+        )
+
     def expiring(self, visible: Visible, until: int, limit: int) -> list[EntryRow]:
         return self._heads(
             f"""
-            SELECT {_HEAD}
+            SELECT {HEAD}
               FROM entries
              WHERE {_LIVE}
                AND entries.expires_us <= ?6
@@ -202,7 +214,7 @@ class EntryReads:
     def trash(self, visible: Visible, before: int | None, limit: int) -> list[EntryRow]:
         return self._heads(
             f"""
-            SELECT {_HEAD}
+            SELECT {HEAD}
               FROM entries
              WHERE {_SHOWN}
                AND entries.trashed_us IS NOT NULL
@@ -218,7 +230,7 @@ class EntryReads:
         for key in keys:
             found += self._heads(
                 f"""
-                SELECT {_HEAD}
+                SELECT {HEAD}
                   FROM entries
                  WHERE {_SHOWN}
                    AND entries.trashed_us IS NOT NULL
@@ -298,7 +310,7 @@ class EntryReads:
         found: list[EntryRow] = []
         for number in numbers:
             found += self._heads(
-                f"SELECT {_HEAD} FROM entries WHERE entries.entry = ?", (_entry(place, number),)
+                f"SELECT {HEAD} FROM entries WHERE entries.entry = ?", (_entry(place, number),)
             )
         return found
 
@@ -306,7 +318,7 @@ class EntryReads:
         place = self._number_of(space)
         return self._heads(
             f"""
-            SELECT {_HEAD}
+            SELECT {HEAD}
               FROM entries
              WHERE entries.entry > ?1
                AND entries.entry < ?2

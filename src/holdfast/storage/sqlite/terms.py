@@ -6,11 +6,32 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
-from holdfast.contracts.rows import IndexText
+from holdfast.contracts.rows import PLACE_FIELD_SHIFT, PLACE_NUMBER_SHIFT, IndexText
 from holdfast.domain.ids import NUMBER_BITS
-from holdfast.storage.sqlite.connections import OnConnection
+from holdfast.storage.sqlite.connections import OnConnection, Reader
 
 _NOTHING = IndexText("", "", "", "")
+
+
+_PLACES = f"""
+SELECT group_concat(
+           ((doc & {(1 << NUMBER_BITS) - 1}) << {PLACE_NUMBER_SHIFT})
+           | (unicode(col) << {PLACE_FIELD_SHIFT})
+           | offset
+       )
+  FROM temp.places
+ WHERE term = ?"""
+
+
+class TermReads:
+    """`temp.places` is FTS5's own list of where a term stands; every connection has it. A blind term belongs to one
+    space, so the space need not be named."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def places(self, space: UUID, terms: Sequence[str]) -> list[str]:  # noqa: ARG002
+        return [self._reader.rows(_PLACES, (term,))[0][0] or "" for term in terms]
 
 
 class TermWrites:

@@ -20,10 +20,12 @@ from holdfast.domain.errors import Unavailable
 from holdfast.storage.sqlite.access import GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.sqlite.audit import AuditWrites
 from holdfast.storage.sqlite.connections import Connections, OnConnection
+from holdfast.storage.sqlite.derived import DerivedWrites
 from holdfast.storage.sqlite.entries import EntryWrites
 from holdfast.storage.sqlite.erasing import merge_slice
 from holdfast.storage.sqlite.errors import translated
 from holdfast.storage.sqlite.keys import KeyWrites, NameWrites
+from holdfast.storage.sqlite.models import ModelWrites
 from holdfast.storage.sqlite.receipts import ReceiptWrites
 from holdfast.storage.sqlite.spaces import SpaceNumbers, SpaceWrites
 from holdfast.storage.sqlite.terms import TermWrites
@@ -51,6 +53,8 @@ class SqliteTransaction:
         self.db = db
         self.entries = EntryWrites(tx, number_of)
         self.terms = TermWrites(tx, number_of)
+        self.derived = DerivedWrites(tx, number_of)
+        self.models = ModelWrites(tx)
         self.spaces = SpaceWrites(tx, number_of)
         self.names = NameWrites(tx)
         self.keys = KeyWrites(tx)

@@ -1,0 +1,260 @@
+"""Recall: the entries that answer a question, by words and by meaning, over every space the caller may search. Words
+alone are always enough; what the embedder cannot give is said, never hidden behind an empty list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+from uuid import UUID
+
+import numpy as np
+
+from holdfast.contracts.rows import ModelRow, Visible
+from holdfast.crypto.blind import blind_label
+from holdfast.domain.access import Op, sees
+from holdfast.domain.entry import Entry
+from holdfast.domain.limits import check_limit
+from holdfast.domain.principal import Caller
+from holdfast.operations.answers import Hit, Hits
+from holdfast.operations.ask import Ask
+from holdfast.operations.engine import Engine
+from holdfast.operations.enter import Entered, enter
+from holdfast.operations.index import SIGNALS_ONLY
+from holdfast.operations.resolve import visible_to
+from holdfast.operations.spaces import enterable
+from holdfast.search.analyser import analyse
+from holdfast.search.fusion import Ranking, common_scale, fuse
+from holdfast.search.question import Question, in_first_person, read_question
+from holdfast.search.space import Bools, Floats
+from holdfast.search.typos import corrections
+from holdfast.search.words import Posting, WordScores, posting, rarities, score_words
+from holdfast.storage.view import View
+
+SPARE = 10
+"""Entries ranked beyond the limit, in case some went since."""
+WORD_POOL = 200
+"""The best by words, whose cosine is exact in a large space too."""
+KEPT_FROM = 256
+"""In a space of this size what was derived is worth keeping."""
+VOCABULARY = 2_000
+"""Entries whose words are looked through when a question found none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """One space of a recall: what the caller may see there, and how it was ranked."""
+
+    entered: Entered
+    visible: Visible
+    view: View
+    allowed: Bools
+    """Access and filters. What is not allowed has no part in any score."""
+    words: WordScores | None = None
+    ranking: Ranking | None = None
+
+
+class Chosen(NamedTuple):
+    """An entry by its place in a searched space."""
+
+    searched: Searched
+    place: int
+    score: float
+
+
+def recall(engine: Engine, caller: Caller, ask: Ask) -> Hits:
+    limit = check_limit(ask.limit, engine.limits.search_hits)
+    now, serving = engine.clock(), engine.index.serving()
+    searched = enter_all(engine, caller, ask, serving, now)
+    if not ask.query.strip():
+        return Hits(_shown(engine, _newest(searched, limit + SPARE), limit, explain=False))
+    ranked, degraded = rank(engine, searched, ask.query, serving, limit)
+    return Hits(_shown(engine, best(ranked, limit + SPARE), limit, explain=ask.explain), degraded)
+
+
+def enter_all(engine: Engine, caller: Caller, ask: Ask, serving: ModelRow | None, now: int) -> list[Searched]:
+    """The spaces that are named, or all that the caller may search, each with what may be seen of it."""
+    if ask.spaces is None:
+        found = enterable(engine, caller, Op.SEARCH, now)
+    else:
+        found = [enter(engine, caller, ref, Op.SEARCH, now) for ref in ask.spaces]
+    model, dimensions = (serving.model, serving.dimensions) if serving else (SIGNALS_ONLY, 0)
+    searched = []
+    for each in {one.space.id: one for one in found if one.space.stored}.values():
+        view = engine.index.views.of(each.space.id, model, dimensions)
+        visible = visible_to(engine, each, ask.partitions, now)
+        searched.append(Searched(each, visible, view, _allowed(engine, view, visible, ask)))
+    return searched
+
+
+def rank(
+    engine: Engine, searched: Sequence[Searched], text: str, serving: ModelRow | None, limit: int
+) -> tuple[list[Searched], str | None]:
+    """Every space ranked on one scale, and why words alone decided although an embedder is configured."""
+    _keep_signals(engine, searched, serving)
+    vector, degraded = _vector(engine, searched, text, serving)
+    question = read_question(text)
+    ranked = _ranked(engine, searched, question, vector, limit)
+    if question.terms and not any(each.words is not None and each.words.top > 0 for each in ranked):
+        meant = _spelled_right(engine, searched, question)
+        if meant is not None:
+            ranked = _ranked(engine, searched, meant, vector, limit)
+    return ranked, degraded
+
+
+def _ranked(
+    engine: Engine, searched: Sequence[Searched], question: Question, vector: Floats | None, limit: int
+) -> list[Searched]:
+    views = engine.index.views
+    postings: list[tuple[Posting, ...]] = []
+    for each in searched:
+        found = views.occurrences(each.view, question.terms)
+        prepared = each.view.prepared
+        postings.append(
+            tuple(
+                posting(prepared, question, term, at) for term, at in zip(question.terms, found, strict=True)
+            )
+        )
+    rarity = rarities([(each.view.prepared, own) for each, own in zip(searched, postings, strict=True)])
+    words, cosines = [], []
+    for each, own in zip(searched, postings, strict=True):
+        scores = score_words(each.view.prepared, own, rarity)
+        words.append(replace(scores, score=scores.score * each.allowed))
+        cosines.append(None if vector is None else _cosines(engine, each, vector, words[-1]))
+    scale = common_scale(words, cosines)
+    return [
+        replace(
+            each,
+            words=score,
+            ranking=fuse(
+                each.view.prepared, question, own, score, cosine, scale, limit + SPARE, each.allowed
+            ),
+        )
+        for each, own, score, cosine in zip(searched, postings, words, cosines, strict=True)
+    ]
+
+
+def _cosines(engine: Engine, each: Searched, vector: Floats, words: WordScores) -> Floats:
+    """What words put first is never judged by a guess at its meaning."""
+    score = words.score
+    by_words = (
+        np.argpartition(-score, WORD_POOL)[:WORD_POOL].astype(np.int32) if len(score) > WORD_POOL else None
+    )
+    cosines: Floats = engine.index.views.cosines(each.view, vector, by_words) * each.allowed
+    return cosines
+
+
+def _allowed(engine: Engine, view: View, visible: Visible, ask: Ask) -> Bools:
+    """Access and filters, before any limit."""
+    allowed = view.allowed(visible)
+    if ask.since_us is not None or ask.until_us is not None:
+        allowed &= view.during(ask.since_us, ask.until_us)
+    wanted = [("category", ask.category)] if ask.category else []
+    for kind, value in [*wanted, *(("tag", tag) for tag in ask.tags)]:
+        labels = [
+            blind_label(key, room, kind, value)
+            for key in engine.sealed.keyring.of(view.space).all()
+            for room in visible.partitions
+        ]
+        allowed &= engine.index.views.labelled(view, labels)
+    return allowed
+
+
+def _vector(
+    engine: Engine, searched: Sequence[Searched], text: str, serving: ModelRow | None
+) -> tuple[Floats | None, str | None]:
+    names = {name for each in searched for name in each.view.names}
+    if not any(len(each.view) for each in searched):
+        return None, None
+    return engine.index.query_vector(in_first_person(text, names), serving)
+
+
+def _keep_signals(engine: Engine, searched: Sequence[Searched], serving: ModelRow | None) -> None:
+    """Without a model nothing else would keep what was just read from every entry."""
+    for each in searched:
+        if serving is None and len(each.view) >= KEPT_FROM:
+            progress = engine.sealed.store.derived.progress(SIGNALS_ONLY, each.view.space)
+            if each.view.state.seq > progress + KEPT_FROM:
+                engine.index.asked.add(each.view.space)
+                engine.index.wake()
+
+
+def _spelled_right(engine: Engine, searched: Sequence[Searched], question: Question) -> Question | None:
+    """The question with its unknown words replaced by near ones that the caller's own entries hold."""
+    vocabulary = {
+        term
+        for each in searched
+        for entry in open_shown(engine, each, each.view.columns.numbers[each.allowed][-VOCABULARY:].tolist())
+        for part in (entry.text, entry.hint, entry.key, *entry.tags)
+        for term in analyse(part)
+    }
+    near = corrections(question.terms, vocabulary)
+    if not near:
+        return None
+    terms = [meant for term in question.terms for meant in near.get(term, [term])]
+    return replace(question, terms=tuple(dict.fromkeys(terms)))
+
+
+def open_shown(engine: Engine, each: Searched, numbers: Sequence[int]) -> list[Entry]:
+    """The entries with these numbers that the caller may see now, in no stated order."""
+    rows = engine.sealed.store.entries.shown(each.visible, numbers)
+    entries = (head.entry for head in engine.sealed.heads(each.visible, rows))
+    return [
+        entry
+        for entry in entries
+        if entry is not None and sees(each.entered.caller, each.entered.space, entry, each.visible.now)
+    ]
+
+
+def best(searched: Sequence[Searched], count: int) -> list[Chosen]:
+    """The best entries of all spaces with their places and scores; ties go to the newer."""
+    found = [
+        (-float(each.ranking.scores[place]), -int(each.view.columns.updated[place]), -place, each)
+        for each in searched
+        if each.ranking is not None
+        for place in each.ranking.order
+    ]
+    found.sort(key=lambda one: one[:3])
+    return [Chosen(each, -place, -score) for score, _, place, each in found[:count]]
+
+
+def _newest(searched: Sequence[Searched], count: int) -> list[Chosen]:
+    """An empty question asks for what changed last."""
+    found = [
+        (int(each.view.columns.updated[place]), place, each)
+        for each in searched
+        for place in np.flatnonzero(each.allowed)[-count:].tolist()
+    ]
+    found.sort(key=lambda one: one[:2], reverse=True)
+    return [Chosen(each, place, 0.0) for _, place, each in found[:count]]
+
+
+def _shown(engine: Engine, chosen: Sequence[Chosen], limit: int, *, explain: bool) -> list[Hit]:
+    """Each is read again as the store has it now: what went or changed hands meanwhile is not shown, and one of the
+    spare ones takes its place."""
+    hits: list[Hit] = []
+    start = 0
+    while len(hits) < limit and start < len(chosen):
+        some = chosen[start : start + limit - len(hits)]
+        start += len(some)
+        hits += _read_again(engine, some, explain=explain)
+    return hits
+
+
+def _read_again(engine: Engine, chosen: Sequence[Chosen], *, explain: bool) -> list[Hit]:
+    numbers: dict[UUID, tuple[Searched, list[int]]] = {}
+    for each, place, _ in chosen:
+        numbers.setdefault(each.view.space, (each, []))[1].append(int(each.view.columns.numbers[place]))
+    entries = {
+        (entry.space, entry.number): entry
+        for each, wanted in numbers.values()
+        for entry in open_shown(engine, each, wanted)
+        if not (entry.encrypted or entry.quarantined)
+    }
+    hits: list[Hit] = []
+    for each, place, score in chosen:
+        entry = entries.get((each.view.space, int(each.view.columns.numbers[place])))
+        if entry is not None:
+            why = each.ranking.explain(place) if explain and each.ranking else None
+            hits.append(Hit(entry, score, why))
+    return hits

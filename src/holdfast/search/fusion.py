@@ -1,0 +1,210 @@
+"""One ranking from words and meaning: normalised scores added, the conversation's best note shared, chat signals as
+factors. Every part is kept, so that `explain` is a lookup and not a second computation."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.search.prepared import Prepared
+from holdfast.search.question import Question
+from holdfast.search.space import NOBODY, Bools, Floats
+from holdfast.search.traits import Role
+from holdfast.search.vectors import CosineRange, cosine_range, normalise
+from holdfast.search.words import Posting, WordScores
+
+MEANING_POOL = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What a full score means, the same for every space that one recall searches."""
+
+    words: float
+    meaning: CosineRange | None
+    has_meaning: bool  # whether the question was embedded at all
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """score = (words + meaning + conversation) * (1 + sum of factors) * role"""
+
+    score: float
+    words: float
+    meaning: float
+    conversation: float
+    factors: dict[str, float]
+    role: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Places from 1, None where the entry has none: no word, no vector, or not among the hits."""
+
+    words: int | None
+    meaning: int | None
+    final: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    order: tuple[int, ...]
+    hits: Bools
+    scores: Floats
+    words: Floats
+    meaning: Floats
+    conversation: Floats
+    asked_factors: Mapping[str, Floats]
+    role: Floats
+    prepared: Prepared
+
+    def explain(self, entry: int) -> Explanation:
+        factors: dict[str, float] = {}
+        for part in (self.prepared.fixed_factors, self.asked_factors):
+            for name, values in part.items():
+                if values[entry]:
+                    factors[name] = factors.get(name, 0.0) + float(values[entry])
+        return Explanation(
+            score=float(self.scores[entry]),
+            words=float(self.words[entry]),
+            meaning=float(self.meaning[entry]),
+            conversation=float(self.conversation[entry]),
+            factors=factors,
+            role=float(self.role[entry]),
+        )
+
+    def ranks_of(self, entry: int) -> Ranks:
+        """Within this space; `hits_above` of the other searched spaces' rankings adds what they put before it."""
+        return Ranks(
+            words=_rank(self.words, self.words > 0.0, entry),
+            meaning=_rank(self.meaning, self.meaning > 0.0, entry),
+            final=_rank(self.scores, self.hits, entry),
+        )
+
+    def hits_above(self, score: float) -> int:
+        return int(np.count_nonzero(self.hits & (self.scores > score)))
+
+
+def common_scale(word_scores: Sequence[WordScores], cosines: Sequence[Floats | None]) -> Scale:
+    """Half against the best entry, half against the ideal: spaces that explain little of the question score low
+    throughout, and do not drown out meaning."""
+    top = max((scores.top for scores in word_scores), default=0.0)
+    ideal = max((scores.ideal for scores in word_scores), default=0.0)
+    known = [cosine for cosine in cosines if cosine is not None]
+    return Scale(
+        words=max(0.5 * (ideal + top), 1e-9),
+        meaning=cosine_range(known),
+        has_meaning=bool(known),
+    )
+
+
+def fuse(
+    prepared: Prepared,
+    question: Question,
+    postings: Sequence[Posting],
+    word_scores: WordScores,
+    cosine: Floats | None,
+    scale: Scale | None = None,
+    limit: int = 10,
+    allowed: Bools | None = None,
+) -> Ranking:
+    """At most `limit` entries, best first, ties to the newer; `scale` where several spaces are searched.
+
+    Only entries with a word or among the nearest vectors are hits, and only where `allowed`."""
+    constants = prepared.constants
+    scale = scale or common_scale([word_scores], [cosine])
+    share = _share_of_words(prepared, postings) if scale.has_meaning else np.float32(1.0)
+    words = word_scores.score / np.float32(scale.words) * share
+    meaning = np.zeros_like(words)
+    hits = words > 0.0
+    if cosine is not None:
+        meaning = normalise(cosine, scale.meaning) * (np.float32(1.0) - share)
+        hits |= _nearest(meaning)
+    if allowed is not None:
+        hits &= allowed
+    base = words + meaning
+    shared = constants.conversation_gathering if question.gathers else constants.conversation
+    conversation = np.float32(shared) * _best_of_conversation(base, prepared)
+    asked = _asked_factors(prepared, question, postings)
+    factor = 1.0 + prepared.fixed_sum
+    for part in asked.values():
+        factor += part
+    role = np.ones_like(base) if question.asks_assistant else prepared.role
+    scores = (base + conversation) * factor * role
+    return Ranking(
+        order=_best(scores, hits, limit),
+        hits=hits,
+        scores=scores,
+        words=words,
+        meaning=meaning,
+        conversation=conversation,
+        asked_factors=asked,
+        role=role,
+        prepared=prepared,
+    )
+
+
+def _share_of_words(prepared: Prepared, postings: Sequence[Posting]) -> Floats | np.float32:
+    """Beside what meaning gets. A question that names Mia is near every "Hi Mia!"; where speakers are known it is
+    embedded without the name, for plain notes its vector counts less."""
+    constants = prepared.constants
+    usual = np.float32(1.0 / (1.0 + constants.meaning))
+    if not any(posting.misleads for posting in postings):
+        return usual
+    misled = np.float32(1.0 / (1.0 + constants.meaning_misled))
+    return np.where(prepared.space.role == Role.NONE, misled, usual)
+
+
+def _best_of_conversation(base: Floats, prepared: Prepared) -> Floats:
+    if not prepared.conversations:
+        return np.zeros_like(base)
+    # One more place, reached by NOBODY as the last index, gathers the entries without a conversation.
+    best = np.zeros(prepared.conversations + 1, dtype=np.float32)
+    np.maximum.at(best, prepared.space.conversation, base)
+    best[NOBODY] = 0.0
+    shared: Floats = best[prepared.space.conversation]
+    return shared
+
+
+def _asked_factors(prepared: Prepared, question: Question, postings: Sequence[Posting]) -> dict[str, Floats]:
+    constants, space = prepared.constants, prepared.space
+    asked: dict[str, Floats] = {}
+    if question.asks_when:
+        asked["tells time"] = np.float32(constants.tells_time_when_asked) * prepared.tells_time
+    named = {number for posting in postings for number in posting.people}
+    # A question about two people is not about one's notes more than the other's.
+    if len(named) == 1:
+        weight = constants.named_speaker_gathering if question.gathers else constants.named_speaker
+        asked["speaker"] = np.float32(weight) * ((space.speaker == named.pop()) & prepared.talk)
+    dated = [posting.dates for posting in postings if posting.dates.size]
+    if dated:
+        share = np.zeros(space.size, dtype=np.float32)
+        for entries in dated:
+            share[entries] += np.float32(constants.named_date / len(dated))
+        asked["date"] = share
+    return asked
+
+
+def _nearest(meaning: Floats) -> Bools:
+    near: Bools = meaning > 0.0
+    if len(meaning) > MEANING_POOL:
+        near &= meaning >= np.partition(meaning, -MEANING_POOL)[-MEANING_POOL]
+    return near
+
+
+def _best(scores: Floats, hits: Bools, limit: int) -> tuple[int, ...]:
+    found = np.flatnonzero(hits)
+    if limit < 1:
+        return ()
+    if len(found) > limit:
+        threshold = np.partition(scores[found], -limit)[-limit]
+        found = found[scores[found] >= threshold]
+    order = found[np.lexsort((-found, -scores[found]))]
+    return tuple(order[:limit].tolist())
+
+
+def _rank(scores: Floats, counted: Bools, entry: int) -> int | None:
+    if not counted[entry]:
+        return None
+    newer = counted[entry + 1 :] & (scores[entry + 1 :] == scores[entry])
+    return 1 + int(np.count_nonzero(counted & (scores > scores[entry]))) + int(np.count_nonzero(newer))
