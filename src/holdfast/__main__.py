@@ -15,7 +15,7 @@ WELCOME = """holdfast {version}: the Python door (the server is not built yet)
 
   try this
     me.remember("Deploys go through Konflux", key="konflux/deploy")
-    me.get("konflux/deploy").text
+    me.recall("how do we deploy?")[0].text
     me.list("konflux/")
     me.history("konflux/deploy")
     me.forget("key:konflux/deploy")

@@ -65,6 +65,11 @@ class Index:
         """Spaces that were searched and whose signals are worth keeping."""
 
     @property
+    def embeds(self) -> bool:
+        """Whether an embedder is configured, usable or not."""
+        return self._open is not None
+
+    @property
     def views(self) -> Views:
         if self._views is None:
             from holdfast.storage.views import Views

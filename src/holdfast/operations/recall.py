@@ -3,7 +3,7 @@ alone are always enough; what the embedder cannot give is said, never hidden beh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 from uuid import UUID
@@ -26,13 +26,14 @@ from holdfast.operations.spaces import enterable
 from holdfast.search.analyser import analyse
 from holdfast.search.fusion import Ranking, common_scale, fuse
 from holdfast.search.question import Question, in_first_person, read_question
-from holdfast.search.space import Bools, Floats
+from holdfast.search.space import Bools, Floats, together
 from holdfast.search.typos import corrections
 from holdfast.search.words import Posting, WordScores, posting, rarities, score_words
 from holdfast.storage.view import View
 
 SPARE = 10
 """Entries ranked beyond the limit, in case some went since."""
+_AS_WRITTEN: Mapping[str, list[str]] = {}
 WORD_POOL = 200
 """The best by words, whose cosine is exact in a large space too."""
 KEPT_FROM = 256
@@ -95,26 +96,23 @@ def rank(
     vector, degraded = _vector(engine, searched, text, serving)
     question = read_question(text)
     ranked = _ranked(engine, searched, question, vector, limit)
-    if question.terms and not any(each.words is not None and each.words.top > 0 for each in ranked):
-        meant = _spelled_right(engine, searched, question)
-        if meant is not None:
-            ranked = _ranked(engine, searched, meant, vector, limit)
+    found = any(each.words is not None and each.words.top > 0 for each in ranked)
+    if vector is None and question.terms and not found:
+        spellings = _spellings(engine, searched, question)
+        if spellings:
+            ranked = _ranked(engine, searched, question, vector, limit, spellings)
     return ranked, degraded
 
 
 def _ranked(
-    engine: Engine, searched: Sequence[Searched], question: Question, vector: Floats | None, limit: int
+    engine: Engine,
+    searched: Sequence[Searched],
+    question: Question,
+    vector: Floats | None,
+    limit: int,
+    spellings: Mapping[str, list[str]] = _AS_WRITTEN,
 ) -> list[Searched]:
-    views = engine.index.views
-    postings: list[tuple[Posting, ...]] = []
-    for each in searched:
-        found = views.occurrences(each.view, question.terms)
-        prepared = each.view.prepared
-        postings.append(
-            tuple(
-                posting(prepared, question, term, at) for term, at in zip(question.terms, found, strict=True)
-            )
-        )
+    postings = [_postings(engine, each.view, question, spellings) for each in searched]
     rarity = rarities([(each.view.prepared, own) for each, own in zip(searched, postings, strict=True)])
     words, cosines = [], []
     for each, own in zip(searched, postings, strict=True):
@@ -134,13 +132,22 @@ def _ranked(
     ]
 
 
+def _postings(
+    engine: Engine, view: View, question: Question, spellings: Mapping[str, list[str]]
+) -> list[Posting]:
+    """Where each term of the question stands, or the words that it is a slip for."""
+    meant = [spellings.get(term, [term]) for term in question.terms]
+    found = iter(engine.index.views.occurrences(view, [one for ones in meant for one in ones]))
+    places = [next(found) if len(ones) == 1 else together([next(found) for _ in ones]) for ones in meant]
+    return [
+        posting(view.prepared, question, term, at) for term, at in zip(question.terms, places, strict=True)
+    ]
+
+
 def _cosines(engine: Engine, each: Searched, vector: Floats, words: WordScores) -> Floats:
     """What words put first is never judged by a guess at its meaning."""
-    score = words.score
-    by_words = (
-        np.argpartition(-score, WORD_POOL)[:WORD_POOL].astype(np.int32) if len(score) > WORD_POOL else None
-    )
-    cosines: Floats = engine.index.views.cosines(each.view, vector, by_words) * each.allowed
+    also = words.best(WORD_POOL)
+    cosines: Floats = engine.index.views.cosines(each.view, vector, also) * each.allowed
     return cosines
 
 
@@ -163,10 +170,15 @@ def _allowed(engine: Engine, view: View, visible: Visible, ask: Ask) -> Bools:
 def _vector(
     engine: Engine, searched: Sequence[Searched], text: str, serving: ModelRow | None
 ) -> tuple[Floats | None, str | None]:
-    names = {name for each in searched for name in each.view.names}
-    if not any(len(each.view) for each in searched):
+    if not any(len(each.view) for each in searched) or not engine.index.embeds:
         return None, None
-    return engine.index.query_vector(in_first_person(text, names), serving)
+    named = {
+        name
+        for each in searched
+        if (people := each.view.prepared.people_named(text))
+        for name in each.view.spoke(people, each.allowed)
+    }
+    return engine.index.query_vector(in_first_person(text, named), serving)
 
 
 def _keep_signals(engine: Engine, searched: Sequence[Searched], serving: ModelRow | None) -> None:
@@ -179,8 +191,8 @@ def _keep_signals(engine: Engine, searched: Sequence[Searched], serving: ModelRo
                 engine.index.wake()
 
 
-def _spelled_right(engine: Engine, searched: Sequence[Searched], question: Question) -> Question | None:
-    """The question with its unknown words replaced by near ones that the caller's own entries hold."""
+def _spellings(engine: Engine, searched: Sequence[Searched], question: Question) -> dict[str, list[str]]:
+    """For words that stand nowhere the near ones that the newest entries hold."""
     vocabulary = {
         term
         for each in searched
@@ -188,11 +200,7 @@ def _spelled_right(engine: Engine, searched: Sequence[Searched], question: Quest
         for part in (entry.text, entry.hint, entry.key, *entry.tags)
         for term in analyse(part)
     }
-    near = corrections(question.terms, vocabulary)
-    if not near:
-        return None
-    terms = [meant for term in question.terms for meant in near.get(term, [term])]
-    return replace(question, terms=tuple(dict.fromkeys(terms)))
+    return corrections(question.terms, vocabulary)
 
 
 def open_shown(engine: Engine, each: Searched, numbers: Sequence[int]) -> list[Entry]:

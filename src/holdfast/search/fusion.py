@@ -187,8 +187,9 @@ def _asked_factors(prepared: Prepared, question: Question, postings: Sequence[Po
 
 def _nearest(meaning: Floats) -> Bools:
     near: Bools = meaning > 0.0
-    if len(meaning) > MEANING_POOL:
-        near &= meaning >= np.partition(meaning, -MEANING_POOL)[-MEANING_POOL]
+    known = meaning[near]
+    if len(known) > MEANING_POOL:
+        near &= meaning >= np.partition(known, -MEANING_POOL)[-MEANING_POOL]
     return near
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.search.space import Floats, Ints
+from holdfast.search.space import Bools, Floats, Ints
 
 LARGE = 20_000
 RESCORED = 2_000
@@ -21,6 +21,7 @@ class SignCodes:
 
     centre: Floats
     bits: NDArray[np.uint64]
+    sample: Floats  # some of the vectors, for the scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def encode_signs(matrix: Floats) -> SignCodes:
     sample = matrix[:: max(1, len(matrix) // SAMPLE)]
     known = sample[np.any(sample, axis=1)]
     centre: Floats = known.sum(axis=0, dtype=np.float32) / np.float32(max(len(known), 1))
-    return SignCodes(centre, _bits(matrix - centre))
+    return SignCodes(centre, _bits(matrix - centre), known)
 
 
 def cosine_range(cosines: Iterable[Floats]) -> CosineRange | None:
@@ -86,14 +87,23 @@ def _scan_by_signs(matrix: Floats, codes: SignCodes, query: Floats, also: Ints |
     apart = np.zeros(len(matrix), dtype=np.uint16)
     for column, asked in zip(codes.bits, _bits((query - codes.centre)[None, :]), strict=True):
         apart += np.bitwise_count(column ^ asked)
-    rows = np.argpartition(apart, RESCORED)[:RESCORED] if len(matrix) > RESCORED else np.arange(len(matrix))
+    wanted = _nearest(apart)
     if also is not None:
-        rows = np.unique(np.concatenate((rows, also)))
-    sample = matrix[:: max(1, len(matrix) // SAMPLE)] @ query
-    known = sample[sample != 0.0]
-    scores = np.full(len(matrix), known.min(initial=1.0) if known.size else 0.0, dtype=np.float32)
+        wanted[also] = True
+    sample = codes.sample @ query
+    scores = np.full(len(matrix), sample.min(initial=1.0) if sample.size else 0.0, dtype=np.float32)
+    rows = np.flatnonzero(wanted)
     scores[rows] = matrix[rows] @ query
     return scores
+
+
+def _nearest(apart: NDArray[np.uint16]) -> Bools:
+    """The RESCORED least apart, of those equally far the newer."""
+    within = np.searchsorted(np.cumsum(np.bincount(apart)), RESCORED)
+    near: Bools = apart < within
+    edge = np.flatnonzero(apart == within)
+    near[edge[-(RESCORED - int(np.count_nonzero(near))) :]] = True
+    return near
 
 
 def _bits(centred: Floats) -> NDArray[np.uint64]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from holdfast.search.constants import Constants
 from holdfast.search.prepared import Prepared
 from holdfast.search.question import Question
 from holdfast.search.space import Floats, Ints, Occurrences
@@ -37,6 +38,13 @@ class WordScores:
     @property
     def top(self) -> float:
         return float(self.score.max(initial=0.0))
+
+    def best(self, count: int) -> Ints:
+        """Up to `count` entries with the highest scores, in no order: their cosines a scan should not guess."""
+        found = np.flatnonzero(self.score).astype(np.int32)
+        if len(found) <= count:
+            return found
+        return found[np.argpartition(self.score[found], -count)[-count:]]
 
 
 def posting(prepared: Prepared, question: Question, term: str, found: Occurrences) -> Posting:
@@ -79,18 +87,27 @@ def score_words(
         if not term.holders:
             continue
         own = term.frequency / prepared.unit_norm[term.units]
+        if not prepared.conversations and not term.speakers.size and not term.dates.size:
+            # Nobody lends here, so only the units that hold the term change.
+            total[term.units] += _saturated(own, worth, constants)
+            continue
         held = _lent(term.units if prepared.one_chunk_each else unit_entry[term.units], own, prepared)
         held[term.speakers] += constants.speaker_term
         held[term.dates] += constants.date_term
         if not prepared.one_chunk_each:
             held = held[unit_entry]
         held[term.units] += own
-        saturated = held / (held + np.float32(constants.k1))
-        saturated *= np.float32(worth * (constants.k1 + 1.0))
-        total += saturated
+        total += _saturated(held, worth, constants)
     if not prepared.one_chunk_each:
         total = np.maximum.reduceat(total, prepared.unit_starts)
     return WordScores(total, ideal)
+
+
+def _saturated(held: Floats, worth: float, constants: Constants) -> Floats:
+    """What a term is worth at these frequencies: the second occurrence counts less than the first."""
+    saturated = held / (held + np.float32(constants.k1))
+    saturated *= np.float32(worth * (constants.k1 + 1.0))
+    return saturated
 
 
 def _summed(units: Ints, amounts: Floats) -> tuple[Ints, Floats]:

@@ -104,18 +104,15 @@ class View:
     sorted_numbers: Longs
     positions: Ints
     """Where the entry with a number of `sorted_numbers` stands."""
+    nbytes: int
 
     def __len__(self) -> int:
         return len(self.columns.numbers)
 
-    @property
-    def nbytes(self) -> int:
-        # Prepared arrays are about three times the columns they are made from.
-        return int(self.matrix.nbytes + 4 * self.columns.nbytes)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.prepared.space.names
+    def spoke(self, people: Iterable[str], allowed: Bools) -> list[str]:
+        """Who of these people said something among the allowed entries."""
+        said = self.columns.speakers[allowed]
+        return [name for name in people if (said == self.speakers.find(name)).any()]
 
     def find(self, numbers: Longs) -> tuple[Ints, Bools]:
         """Where these entries stand, and which of them the view knows."""
@@ -216,6 +213,7 @@ def empty_view(space: UUID, model: int, dimensions: int) -> View:
         prepared=prepare(_space(_NO_COLUMNS, ()), DEFAULT),
         sorted_numbers=_NO_COLUMNS.numbers,
         positions=_NO_COLUMNS.slots,
+        nbytes=0,
     )
 
 
@@ -250,6 +248,8 @@ def arranged(view: View, columns: Columns) -> View:
         prepared=prepare(_space(columns, names), DEFAULT),
         sorted_numbers=columns.numbers[order],
         positions=order.astype(np.int32),
+        # Prepared arrays are about three times the columns they are made from.
+        nbytes=int(view.matrix.nbytes + 4 * columns.nbytes),
     )
 
 

@@ -51,6 +51,8 @@ class Views:
         self._kept: OrderedDict[tuple[UUID, int], View] = OrderedDict()
         self._turns: dict[tuple[UUID, int], Lock] = {}
         self._lock = Lock()
+        self.nbytes = 0
+        """Of all views together."""
 
     def of(self, space: UUID, model: int, dimensions: int) -> View:
         """The space as it is committed now."""
@@ -128,23 +130,17 @@ class Views:
         near = np.argsort(-cosines, kind="stable")[:count]
         return set(view.columns.numbers[near].tolist())
 
-    @property
-    def nbytes(self) -> int:
-        return sum(view.nbytes for view in self._kept.values())
-
-    def forget(self) -> None:
-        with self._lock:
-            self._kept.clear()
-
     def _keep(self, view: View) -> None:
+        place = view.space, view.model
         with self._lock:
-            self._kept[view.space, view.model] = view
-            self._kept.move_to_end((view.space, view.model))
-            total = self.nbytes
-            while total > self._ceiling and len(self._kept) > 1:
+            before = self._kept.get(place)
+            self.nbytes += view.nbytes - (before.nbytes if before is not None else 0)
+            self._kept[place] = view
+            self._kept.move_to_end(place)
+            while self.nbytes > self._ceiling and len(self._kept) > 1:
                 place, oldest = self._kept.popitem(last=False)
                 self._turns.pop(place, None)
-                total -= oldest.nbytes
+                self.nbytes -= oldest.nbytes
 
     def _follow(self, view: View, state: SpaceState) -> View:
         """The view after what happened since: entries gone, come, changed, and vectors made."""
@@ -154,8 +150,8 @@ class Views:
             come = outlines.of(view.space, view.state.seq)
             kept = ~np.isin(columns.numbers, [row.number for row in come])
         else:
-            live = outlines.of(view.space, 0)
-            kept, come = compare_with(columns, live)
+            self._sealed.keyring.look_again(view.space)  # forgetting a space gives it another key
+            kept, come = compare_with(columns, outlines.of(view.space, 0))
         columns = columns if kept.all() else columns.where(kept)
         matrix = view.matrix
         if state.settled != view.state.settled or view.state == NO_STATE:

@@ -1,4 +1,4 @@
-"""`holdfast model fetch|list`: the weights of the default embedder."""
+"""`holdfast model fetch|list|use|drop`: the weights of the default embedder, and whose vectors serve."""
 
 from __future__ import annotations
 
@@ -83,6 +83,43 @@ def list_models(as_json: Json = False, data: Data = None, _subject: As = None) -
         _table(models)
     print(choice.reason or f"HOLDFAST_EMBEDDER={settings.embedder}: {used}")
     print(f"Models lie in {settings.model_dir}.")
+
+
+@app.command()
+def use(
+    model_id: Annotated[
+        str, typer.Argument(help="A model whose vectors the store keeps: the former one, or one held back.")
+    ],
+    as_json: Json = False,
+    data: Data = None,
+    _subject: As = None,
+) -> None:
+    """Let recall use the kept vectors of another model, from one moment on."""
+    from holdfast.entrypoints.python import open_memory
+
+    with open_memory(data) as memory:
+        status = memory.use_model(model_id)
+    if as_json:
+        print(json.dumps({"embedder": status.embedder, "pending": status.pending}))
+    else:
+        print(
+            f"Recall uses the vectors of {status.embedder}; {status.pending} entries still wait for theirs."
+        )
+
+
+@app.command()
+def drop(
+    model_id: Annotated[str, typer.Argument(help="A model that does not serve recall any more.")],
+    as_json: Json = False,
+    data: Data = None,
+    _subject: As = None,
+) -> None:
+    """Remove the vectors of a model that recall does not use."""
+    from holdfast.entrypoints.python import open_memory
+
+    with open_memory(data) as memory:
+        dropped = memory.drop_model(model_id)
+    print(json.dumps({"dropped": dropped}) if as_json else f"{dropped} vectors of {model_id} are gone.")
 
 
 def _shown(manifest: Any) -> dict[str, Any]:

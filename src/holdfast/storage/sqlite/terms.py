@@ -13,14 +13,16 @@ from holdfast.storage.sqlite.connections import OnConnection, Reader
 _NOTHING = IndexText("", "", "", "")
 
 
+MOST_PLACES = 65_536
+"""A word that stands in so many places tells little; past them it is not followed, so that a huge space stays quick."""
+
 _PLACES = f"""
 SELECT group_concat(
            ((doc & {(1 << NUMBER_BITS) - 1}) << {PLACE_NUMBER_SHIFT})
            | (unicode(col) << {PLACE_FIELD_SHIFT})
            | offset
        )
-  FROM temp.places
- WHERE term = ?"""
+  FROM (SELECT doc, col, offset FROM temp.places WHERE term = ? LIMIT {MOST_PLACES})"""
 
 
 class TermReads:
