@@ -24,7 +24,7 @@ class Backend(Protocol):
         ...
 
     def indexed(self, store: Store, space: UUID, term: str) -> list[int]:
-        """Numbers of the entries that the word index holds under a blind term, until search can be asked."""
+        """Numbers of the entries that the word index holds under a blind term, asked beside the contract."""
         ...
 
     def every_byte(self, store: Store) -> bytes:

@@ -423,6 +423,7 @@ def test_forget_all_removes_every_room_session_revision_label_and_receipt(
         "entries": 0,
         "revisions": 0,
         "labels": 0,
+        "derived": 0,
         "spaces": 2,
         "keys": 2,
         "grants": 0,

@@ -11,7 +11,14 @@ from uuid import UUID
 
 import numpy as np
 
-from holdfast.contracts.rows import PLACE_FIELD_SHIFT, PLACE_NUMBER_SHIFT, DerivedRow, OutlineRow, SpaceState
+from holdfast.contracts.rows import (
+    PLACE_FIELD_SHIFT,
+    PLACE_NUMBER_SHIFT,
+    DerivedRow,
+    EntryRow,
+    OutlineRow,
+    SpaceState,
+)
 from holdfast.crypto.blind import blind_terms
 from holdfast.crypto.sealing import unseal_derived
 from holdfast.search.space import NOBODY, Bools, Floats, Ints, Occurrences
@@ -188,7 +195,7 @@ class Views:
             current = revisions.get(derived.number) == derived.revision
             if current and (opened := self._open(view.space, derived)) is not None:
                 known[derived.number] = opened
-        rest = [row.number for row in come if row.number not in known]
+        rest = [row for row in come if row.number not in known]
         known |= ((number, (signals, b"")) for number, signals in self._read(view.space, rest))
         readable = [row for row in come if row.number in known]
         slots = np.full(len(readable), NOBODY, dtype=np.int32)
@@ -202,15 +209,25 @@ class Views:
         plain = None if key is None else unseal_derived(key, row.number, row.revision, row.model, row.sealed)
         return None if plain is None else unpack_signals(plain)
 
-    def _read(self, space: UUID, numbers: Sequence[int]) -> Iterable[tuple[int, Signals]]:
+    def _read(self, space: UUID, rows: Sequence[OutlineRow]) -> Iterable[tuple[int, Signals]]:
         """Signals of entries from which nothing was derived yet; one that does not open is left out."""
-        sealed = self._sealed
-        for start in range(0, len(numbers), OPENED_AT_ONCE):
-            keys = sealed.keyring.of(space)
-            for row in sealed.store.entries.by_numbers(space, numbers[start : start + OPENED_AT_ONCE]):
+        sealed, keys = self._sealed, self._sealed.keyring.of(space)
+        for start in range(0, len(rows), OPENED_AT_ONCE):
+            some = rows[start : start + OPENED_AT_ONCE]
+            for row in self._heads(space, some):
                 entry = sealed.head(keys, row).entry
                 if entry is not None and entry.content.is_text:
                     yield row.number, signals_of(entry.content)
+
+    def _heads(self, space: UUID, rows: Sequence[OutlineRow]) -> list[EntryRow]:
+        """Whole rows. Many that follow each other are read in one go."""
+        wanted = {row.number for row in rows}
+        if len(rows) < OPENED_AT_ONCE:
+            return self._sealed.store.entries.by_numbers(space, list(wanted))
+        found = self._sealed.store.outlines.changed(space, rows[0].seq - 1, 2 * len(rows))
+        found = [row for row in found if row.number in wanted]
+        rest = wanted.difference(row.number for row in found)
+        return found + self._sealed.store.entries.by_numbers(space, list(rest))
 
 
 def _occurrences(view: View, places: Sequence[Longs]) -> Occurrences:

@@ -152,21 +152,26 @@ class Connections:
         finally:
             self._pool.putconn(db)
 
-    def rows(self, statement: Statement, values: Values = NOTHING) -> list[Row]:
-        """One statement in a transaction of its own, sent in one go. Asked again when the connection is lost."""
+    def rows(
+        self, statement: Statement, values: Values = NOTHING, also: Mapping[str, str] = NOTHING
+    ) -> list[Row]:
+        """One statement in a transaction of its own, sent in one go, under these settings too. Asked again when the
+        connection is lost."""
         for turn in range(LOST_TRIES):
             try:
                 with self.lent() as db:
-                    return self._read(db, statement, values)
+                    return self._read(db, statement, values, also)
             except psycopg.Error as error:
                 if not lost(error) or turn == LOST_TRIES - 1:
                     raise translated(error) from error
         raise AssertionError("the last turn returns or raises")
 
-    def _read(self, db: Db, statement: Statement, values: Values) -> list[Row]:
+    def _read(self, db: Db, statement: Statement, values: Values, also: Mapping[str, str]) -> list[Row]:
         cursor = db.cursor(binary=True)
         with db.pipeline():
             db.execute(ENTER, self.entering(entered_by(statement, values)))
+            for name, value in also.items():
+                db.execute("SELECT set_config(%s, %s, true)", (name, value))
             cursor.execute(statement.sql, values)
         return cursor.fetchall()
 

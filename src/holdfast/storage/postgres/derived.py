@@ -9,7 +9,7 @@ from holdfast.contracts.rows import DerivedRow
 from holdfast.storage.postgres.connections import Halfvec, OnConnection, Reader
 from holdfast.storage.postgres.statements import Statement, Values, of_space, of_store
 
-_COLUMNS = "derived.number, derived.model, derived.revision, derived.key_id, derived.sealed, halfvec_send(derived.vector)"
+_COLUMNS = "number, model, revision, key_id, sealed, halfvec_send(vector)"
 
 
 class DerivedReads:

@@ -9,7 +9,9 @@ from psycopg_pool import PoolClosed, PoolTimeout
 from holdfast.domain.errors import Backend, Conflict, HoldfastError, StorageFull, Unavailable
 
 CLOSED = "This memory is closed; open it again."
-UNCERTAIN = "The database went away while it confirmed this write: it is there whole or not at all. Read before trying again."
+UNCERTAIN = (
+    "The database went away while it confirmed this write: it is there whole or not at all. Read it first."
+)
 
 AGAIN = (errors.SerializationFailure, errors.DeadlockDetected)
 """Nothing was written, and the same job succeeds once the other one is through."""

@@ -15,6 +15,7 @@ from holdfast.storage.postgres.connections import Connections, Patience
 from holdfast.storage.postgres.derived import DerivedReads
 from holdfast.storage.postgres.entries import EntryReads
 from holdfast.storage.postgres.keys import KeyReads, NameReads
+from holdfast.storage.postgres.leases import Leases
 from holdfast.storage.postgres.migrate import migrate
 from holdfast.storage.postgres.models import ModelReads
 from holdfast.storage.postgres.outlines import OutlineReads
@@ -49,6 +50,7 @@ class PostgresStore:
         self.rules = RuleReads(connections)
         self.receipts = ReceiptReads(connections)
         self.audit = AuditReads(connections)
+        self.leases = Leases(connections)
 
     @property
     def unclean(self) -> bool:

@@ -26,7 +26,6 @@ from holdfast.storage.postgres.derived import DerivedWrites
 from holdfast.storage.postgres.entries import EntryWrites
 from holdfast.storage.postgres.errors import AGAIN, CLOSED, UNCERTAIN, translated
 from holdfast.storage.postgres.keys import KeyWrites, NameWrites
-from holdfast.storage.postgres.leases import Leases
 from holdfast.storage.postgres.models import ModelWrites
 from holdfast.storage.postgres.receipts import ReceiptWrites
 from holdfast.storage.postgres.spaces import SpaceWrites
@@ -62,7 +61,6 @@ class PostgresTransaction:
         self.rules = RuleWrites(tx)
         self.receipts = ReceiptWrites(tx)
         self.audit = AuditWrites(tx)
-        self.leases = Leases(tx)
         self.erases = False
 
     def erase(self, *, wait: bool = True) -> None:  # noqa: ARG002

@@ -233,31 +233,50 @@ CREATE TABLE holdfast.leases (
     PRIMARY KEY (space_id, work)
 );
 
--- Where each blind term stands in the entered space, packed as contracts/rows.py says. PostgreSQL would use no index for
--- && beneath a policy (the operator may tell in an error what it compared), so this reads with the rights of
--- holdfast_store; it takes no space from its caller, only the entered one.
+-- A place in the word index, packed as contracts/rows.py says: the number, the first letter of the field, the terms of that
+-- field that come before.
+CREATE FUNCTION holdfast.place(number bigint, nth integer, tags_from integer, key_from integer, body_from integer)
+    RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((number << 27)
+            | CASE
+                  WHEN nth > body_from THEN (ascii('b') << 20) | (nth - 1 - body_from)
+                  WHEN nth > key_from THEN (ascii('k') << 20) | (nth - 1 - key_from)
+                  WHEN nth > tags_from THEN (ascii('t') << 20) | (nth - 1 - tags_from)
+                  ELSE (ascii('h') << 20) | (nth - 1)
+              END)::text;
+
+-- Where each blind term stands in the entered space. Beneath a policy PostgreSQL uses no index for @> (the operator might
+-- tell in an error what it compared), so this reads with the rights of holdfast_store; it takes no space from its
+-- caller, only the entered one. Most entries hold a term once: only the others need a query of their own.
 CREATE FUNCTION holdfast.places(asked bigint[]) RETURNS TABLE (term bigint, places text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
     SET plan_cache_mode = force_custom_plan
     AS $$
-        SELECT wanted.term,
+        SELECT found.term,
                string_agg(
-                   ((terms.number << 27)
-                    | CASE
-                          WHEN place.nth > terms.body_from THEN (98 << 20) | (place.nth - 1 - terms.body_from)
-                          WHEN place.nth > terms.key_from THEN (107 << 20) | (place.nth - 1 - terms.key_from)
-                          WHEN place.nth > terms.tags_from THEN (116 << 20) | (place.nth - 1 - terms.tags_from)
-                          ELSE (104 << 20) | (place.nth - 1)
-                      END)::text,
+                   CASE
+                       WHEN cardinality(found.at) = 1
+                       THEN holdfast.place(found.number, found.at[1], found.tags_from, found.key_from, found.body_from)
+                       ELSE (SELECT string_agg(
+                                        holdfast.place(
+                                            found.number, nth, found.tags_from, found.key_from, found.body_from
+                                        ),
+                                        ','
+                                    )
+                               FROM unnest(found.at) AS nth)
+                   END,
                    ','
                )
-          FROM unnest(asked) AS wanted (term)
-          JOIN holdfast.terms
-            ON terms.space_id = holdfast.entered()
-           AND terms.terms @> ARRAY[wanted.term]
-         CROSS JOIN unnest(array_positions(terms.terms, wanted.term)) AS place (nth)
-         GROUP BY wanted.term
+          FROM (SELECT wanted.term, terms.number, terms.tags_from, terms.key_from, terms.body_from,
+                       array_positions(terms.terms, wanted.term) AS at
+                  FROM unnest(asked) AS wanted (term)
+                  JOIN holdfast.terms
+                    ON terms.space_id = holdfast.entered()
+                   AND terms.terms @> ARRAY[wanted.term]
+                OFFSET 0) AS found
+         GROUP BY found.term
     $$;
 
 REVOKE EXECUTE ON FUNCTION holdfast.places(bigint[]) FROM PUBLIC;
