@@ -16,10 +16,10 @@ NUMBER_MASK = (1 << NUMBER_BITS) - 1
 
 _HEAD = f"""entries.entry & {NUMBER_MASK}, entries.partition, entries.owner, entries.key, entries.revision,
        entries.born, entries.seq, entries.created_us, entries.updated_us, entries.expires_us, entries.trashed_us,
-       entries.flags, entries.length, entries.key_id, entries.labels, entries.mac, entries.sealed"""
+       entries.flags, entries.length, entries.key_id, entries.labels, entries.sealed"""
 
 _REVISION = f"""revisions.entry & {NUMBER_MASK}, revisions.revision, revisions.seq, revisions.updated_us,
-       revisions.expires_us, revisions.flags, revisions.key_id, revisions.mac, revisions.sealed"""
+       revisions.expires_us, revisions.flags, revisions.key_id, revisions.sealed"""
 
 _SHOWN = """entries.space = ?1
    AND (?2 >> entries.partition) & 1
@@ -352,8 +352,8 @@ class EntryWrites(EntryReads):
             inserted = self._tx.count(
                 """
                 INSERT INTO entries (entry, space, partition, owner, key, revision, born, seq, created_us, updated_us,
-                                     expires_us, trashed_us, flags, length, key_id, labels, mac, sealed)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                                     expires_us, trashed_us, flags, length, key_id, labels, sealed)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT (entry) DO NOTHING
                 """,
                 (_entry(place, row.number), place, *row[1:]),
@@ -379,7 +379,7 @@ class EntryWrites(EntryReads):
                 UPDATE entries
                    SET partition = ?, owner = ?, key = ?, revision = ?, born = ?, seq = ?, created_us = ?,
                        updated_us = ?, expires_us = ?, trashed_us = ?, flags = ?, length = ?, key_id = ?,
-                       labels = ?, mac = ?, sealed = ?
+                       labels = ?, sealed = ?
                  WHERE entry = ?
                 """,
                 (*row[1:], entry),
@@ -408,8 +408,8 @@ class EntryWrites(EntryReads):
     def add_revision(self, space: UUID, row: RevisionRow) -> None:
         self._tx.run(
             """
-            INSERT OR REPLACE INTO revisions (entry, revision, seq, updated_us, expires_us, flags, key_id, mac, sealed)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT OR REPLACE INTO revisions (entry, revision, seq, updated_us, expires_us, flags, key_id, sealed)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """,
             (_entry(self._number_of(space), row.number), *row[1:]),
         )
