@@ -25,6 +25,8 @@ _PRINCIPAL_KINDS = {
     SpaceKind.SERVICE: PrincipalKind.SERVICE,
 }
 _OWNERLESS = (SpaceKind.CHAT, SpaceKind.SYSTEM)
+_tuple = tuple.__new__
+"""Makes a named tuple without the function Python puts before it, at half its price."""
 
 
 class Entered(NamedTuple):
@@ -39,7 +41,7 @@ def enter(engine: Engine, caller: Caller, ref: SpaceRef, op: Op, now: int) -> En
     if ref is None:
         own = engine.sealed.own_space(caller.principal) or planned(own_space(caller.principal), now)
         decision = decide(caller, own, op, now, NO_STANDING, engine.rules.of(caller.roles))
-        return Entered(caller, own, decision.level, decision)
+        return _tuple(Entered, (caller, own, decision.level, decision))
     entered: list[Entered] = []
     refusal = AccessDenied()
     for space in _meant(engine, caller, ref, now):

@@ -12,9 +12,9 @@ from uuid import UUID
 
 from holdfast.contracts.clock import Clock
 from holdfast.domain.entry import Entry, Revision
-from holdfast.domain.errors import HoldfastError, InvalidField, MissingValue, Unavailable
+from holdfast.domain.errors import HoldfastError, InvalidField, InvalidKey, MissingValue, Unavailable
 from holdfast.domain.grant import Grant
-from holdfast.domain.limits import Limits, check_flag, check_list, check_lookup_key, check_words
+from holdfast.domain.limits import Limits, check_flag, check_list, check_words, is_text
 from holdfast.domain.partition import MODEL_VISIBLE, Partition
 from holdfast.domain.principal import Caller
 from holdfast.domain.profile import CORE, INTERNAL, Profile
@@ -42,6 +42,8 @@ Outcomes = list[Outcome]
 Ids = list[UUID]
 
 _ROOMS = {partition.label: partition for partition in MODEL_VISIBLE}
+_tuple = tuple.__new__
+"""Makes a named tuple without the function Python puts before it, at half its price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +327,7 @@ class CoreCalls:
 
 def _target(key: str | None, id: str | UUID | None, space: SpaceId, *, in_context: bool = True) -> Target:
     rooms = MODEL_VISIBLE if check_flag("in_context", in_context) else (Partition.INTERNAL,)
-    return Target(key_of(key), id, space_of(space), "", rooms)
+    return _tuple(Target, (key_of(key), id, None if space is None else space_of(space), "", rooms))
 
 
 def _profile(in_context: object) -> Profile:
@@ -349,7 +351,9 @@ def forgetting(seat: Seat, scope: str, partitions: tuple[Partition, ...]) -> Wri
 
 def key_of(key: object) -> str | None:
     """What an absent key means is for the operation to say."""
-    return None if key is None else check_lookup_key(key)
+    if key is None or is_text(key):
+        return key
+    raise InvalidKey("A key must be valid text.")
 
 
 def filter_of(prefix: object, category: object = None, tag: object = None) -> Filter:

@@ -31,7 +31,7 @@ class SqliteStore:
             raise
         self._connections = connections
         self._writer = Writer(connections)
-        self.entries = EntryReads(connections, SpaceNumbers(connections))
+        self.entries = EntryReads(connections, SpaceNumbers(connections).__call__)
         self.spaces = SpaceReads(connections)
         self.names = NameReads(connections)
         self.keys = KeyReads(connections)
