@@ -147,6 +147,25 @@ def test_exchanged_ciphertexts_of_two_people_show_neither_to_the_other(store: St
         assert memory.user(name).list() == []
 
 
+def test_the_ciphertext_of_a_trashed_entry_opens_in_no_live_row_nor_the_other_way_round(store: Store) -> None:
+    folder, memory = store
+    _, changed, _ = _three(memory)
+    own, select = memory.user("ada"), "SELECT sealed FROM entries WHERE entry = ?"
+    [(live,)] = run(folder, select, (rowid(folder, changed),))
+    own.trash("notes/b")
+    [(trashed,)] = run(folder, select, (rowid(folder, changed),))
+    own.restore("notes/b")
+
+    assert own.get("notes/b").text == "text b"
+    _tamper(folder, changed, "sealed", trashed)
+    with pytest.raises(Locked):
+        own.get("notes/b")
+    _tamper(folder, changed, "sealed", live)
+    assert own.get("notes/b").text == "text b"
+    _tamper(folder, changed, "trashed_us", 5)
+    assert own.trashed().locked == 1
+
+
 def test_an_older_ciphertext_under_the_current_revision_is_locked(store: Store) -> None:
     folder, memory = store
     own = memory.user("ada")

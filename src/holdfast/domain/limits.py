@@ -42,6 +42,13 @@ def check_key(key: object, limits: Limits) -> str:
     return key
 
 
+def check_lookup_key(key: object) -> str:
+    """A key that is only looked for: one that was never written is not found, but it must be text."""
+    if not is_text(key):
+        raise InvalidKey("A key must be valid text.")
+    return key
+
+
 def check_text(text: object, cap: int, *, what: str = "The text") -> bytes:
     if not isinstance(text, str):
         raise InvalidField(f"{what} must be text.")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.contracts.rows import Visible
 from holdfast.domain.access import Op, may_delete, sees
 from holdfast.domain.entry import Entry
-from holdfast.domain.errors import AccessDenied, Locked, MissingKey, NotFound
+from holdfast.domain.errors import AccessDenied, InvalidKey, Locked, MissingKey, NotFound
 from holdfast.domain.ids import split_entry_id
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller
@@ -18,9 +17,6 @@ from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
 from holdfast.storage.sealed import Head, Place
 from holdfast.storage.sealed_transaction import SealedTransaction
-
-_tuple = tuple.__new__
-"""Makes a named tuple without the function Python puts before it, at half its price."""
 
 
 class Target(NamedTuple):
@@ -45,21 +41,27 @@ class Sought(NamedTuple):
 
 def seek(engine: Engine, caller: Caller, target: Target, op: Op, now: int) -> Sought:
     """Enters the target's space. An id in a space one cannot enter is like an id that does not exist."""
-    key, id, ref, namespace, partitions = target
-    if id is not None:
-        space, number = split_entry_id(id)
+    if target.id is not None:
+        space, number = split_entry_id(target.id)
         try:
             entered = enter(engine, caller, space, op, now)
         except AccessDenied:
             if op is Op.READ or _cannot_read(engine, caller, space, now):
                 raise NotFound from None
             raise
-        return Sought(entered, visible_to(engine, entered, partitions, now), None, number, "")
-    if key is None:
+        return Sought(entered, visible_to(engine, entered, target.partitions, now), None, number, "")
+    if target.key is None:
         raise MissingKey
-    entered = enter(engine, caller, ref, op, now)
-    visible = engine.sealed.visible(entered.space, caller.principal, partitions, now)
-    return _tuple(Sought, (entered, visible, key.strip(), None, namespace))
+    if not isinstance(target.key, str):
+        raise InvalidKey("A key must be text.")
+    entered = enter(engine, caller, target.space, op, now)
+    return Sought(
+        entered,
+        visible_to(engine, entered, target.partitions, now),
+        target.key.strip(),
+        None,
+        target.namespace,
+    )
 
 
 def _cannot_read(engine: Engine, caller: Caller, space: UUID, now: int) -> bool:
@@ -76,14 +78,13 @@ def visible_to(engine: Engine, entered: Entered, partitions: tuple[Partition, ..
 
 def look_up(engine: Engine, sought: Sought) -> Head:
     """The entry meant, from the last committed state."""
-    entered, visible, key, number, namespace = sought
-    if not entered.space.stored:
+    if not sought.entered.space.stored:
         raise NotFound
-    if number is not None:
-        head = engine.sealed.by_number(visible, number)
+    if sought.number is not None:
+        head = engine.sealed.by_number(sought.visible, sought.number)
         return _readable(sought, [head] if head else [])
-    assert key is not None
-    return _readable(sought, engine.sealed.by_key(visible, namespace, key))
+    assert sought.key is not None
+    return _readable(sought, engine.sealed.by_key(sought.visible, sought.namespace, sought.key))
 
 
 def look_up_in(tx: SealedTransaction, place: Place, sought: Sought) -> Head:
@@ -114,12 +115,11 @@ def require_delete(engine: Engine, entered: Entered, head: Head) -> None:
 
 def _readable(sought: Sought, heads: Sequence[Head]) -> Head:
     """The caller's own row, else the newest visible; its first room before others. Locked rows come last."""
-    (caller, space, _, _), visible, *_ = sought
+    entered, now = sought.entered, sought.visible.now
     if len(heads) > 1:
-        heads = sorted(heads, key=partial(_rank, sought))
+        heads = sorted(heads, key=lambda head: _rank(sought, head))
     for head in heads:
-        entry = head.entry
-        if entry is None or sees(caller, space, entry, visible.now):
+        if head.entry is None or sees(entered.caller, entered.space, head.entry, now):
             return head
     raise NotFound
 

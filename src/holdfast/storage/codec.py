@@ -52,8 +52,8 @@ def _head_bound(key: DataKey, row: EntryRow) -> bytes:
     every time, and a short or long blind from the one that padding or cutting would make of it."""
     (
         number, partition, owner, name, revision, born, seq, created_us, updated_us, expires_us, trashed_us,
-        flags, length, key_id, labels, _,
-    ) = row  # fmt: skip
+        flags, length, key_id, labels,
+    ) = row[:-1]  # fmt: skip
     columns = _HEAD.pack(
         _HEAD_FORMAT,
         key_id,
@@ -116,10 +116,9 @@ def member_code(store_key: DataKey, space: UUID, row: MemberRow) -> bytes:
 def open_entry(key: DataKey, row: EntryRow) -> Entry | None:
     """The entry, or None when the row was changed or its body does not open."""
     try:
-        bound = _head_bound(key, row)
+        plain = unseal(key, _head_bound(key, row), row.sealed)
     except struct.error:
         return None  # values out of range were never written by the engine
-    plain = unseal(key, bound, row.sealed)
     if plain is None:
         return None
     owner, content = unpack(plain)
@@ -127,7 +126,7 @@ def open_entry(key: DataKey, row: EntryRow) -> Entry | None:
 
 
 def entry_of(space: UUID, row: EntryRow, owner: Principal, content: Content) -> Entry:
-    number, partition, _, _, revision, _, _, created_us, updated_us, expires_us, trashed_us, flags, *_ = row
+    number, partition, _, _, revision, _, _, created_us, updated_us, expires_us, trashed_us, flags = row[:12]
     always_inject, encrypted, quarantined = _FLAGS[flags & _SHOWN]
     return _tuple(
         Entry,

@@ -262,13 +262,13 @@ class Sealed:
 
     def by_key(self, visible: Visible, namespace: str, key: str) -> list[Head]:
         """Live entries with this key, newest change first. A miss is believed only after a fresh look at the keys."""
-        keys = self.keyring.of(visible.space)
-        if not keys.readable:
-            keys = self.keyring.look_again(visible.space)
-        heads = self.heads_by_key(self.store.entries, keys, visible, namespace, key)
-        if not heads and (fresh := self.keyring.look_again(visible.space)) is not keys:
-            heads = self.heads_by_key(self.store.entries, fresh, visible, namespace, key)
-        return heads
+        reads, keys = self.store.entries, self.keyring.of(visible.space)
+        if keys.readable and (heads := self.heads_by_key(reads, keys, visible, namespace, key)):
+            return heads
+        fresh = self.keyring.look_again(visible.space)
+        if fresh is keys and keys.readable:
+            return []
+        return self.heads_by_key(reads, fresh, visible, namespace, key)
 
     def heads_by_key(
         self, reads: EntryReads, keys: SpaceKeys, visible: Visible, namespace: str, key: str

@@ -12,9 +12,9 @@ from uuid import UUID
 
 from holdfast.contracts.clock import Clock
 from holdfast.domain.entry import Entry, Revision
-from holdfast.domain.errors import HoldfastError, InvalidField, InvalidKey, MissingValue, Unavailable
+from holdfast.domain.errors import HoldfastError, InvalidField, MissingValue, Unavailable
 from holdfast.domain.grant import Grant
-from holdfast.domain.limits import Limits, check_flag, check_list, check_words, is_text
+from holdfast.domain.limits import Limits, check_flag, check_list, check_lookup_key, check_words
 from holdfast.domain.partition import MODEL_VISIBLE, Partition
 from holdfast.domain.principal import Caller
 from holdfast.domain.profile import CORE, INTERNAL, Profile
@@ -42,8 +42,6 @@ Outcomes = list[Outcome]
 Ids = list[UUID]
 
 _ROOMS = {partition.label: partition for partition in MODEL_VISIBLE}
-_tuple = tuple.__new__
-"""Makes a named tuple without the function Python puts before it, at half its price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +123,11 @@ class CoreCalls:
     ) -> Entry:
         """One memory by key or id; NotFound when there is none the caller may see. `in_context=False` reads one of
         those that are kept from models."""
-        seat, target = self._seat, _target(key, id, space, in_context=in_context)
-        return read.get(seat.engine, seat.caller, target)
+        seat, rooms = self._seat, MODEL_VISIBLE if in_context is True else _rooms(in_context)
+        if id is not None or key is None:
+            return read.get(seat.engine, seat.caller, _target(key, id, space, rooms))
+        key, where = check_lookup_key(key), None if space is None else space_of(space)
+        return read.get_by_key(seat.engine, seat.caller, key, where, rooms)
 
     def list(
         self,
@@ -325,9 +326,14 @@ class CoreCalls:
         return Write(lambda: spaces.create_space(seat.engine, seat.caller, ref))
 
 
-def _target(key: str | None, id: str | UUID | None, space: SpaceId, *, in_context: bool = True) -> Target:
-    rooms = MODEL_VISIBLE if check_flag("in_context", in_context) else (Partition.INTERNAL,)
-    return _tuple(Target, (key_of(key), id, None if space is None else space_of(space), "", rooms))
+def _target(
+    key: str | None, id: str | UUID | None, space: SpaceId, rooms: tuple[Partition, ...] = MODEL_VISIBLE
+) -> Target:
+    return Target(key_of(key), id, space_of(space), "", rooms)
+
+
+def _rooms(in_context: object) -> tuple[Partition, ...]:
+    return MODEL_VISIBLE if check_flag("in_context", in_context) else (Partition.INTERNAL,)
 
 
 def _profile(in_context: object) -> Profile:
@@ -351,9 +357,7 @@ def forgetting(seat: Seat, scope: str, partitions: tuple[Partition, ...]) -> Wri
 
 def key_of(key: object) -> str | None:
     """What an absent key means is for the operation to say."""
-    if key is None or is_text(key):
-        return key
-    raise InvalidKey("A key must be valid text.")
+    return None if key is None else check_lookup_key(key)
 
 
 def filter_of(prefix: object, category: object = None, tag: object = None) -> Filter:

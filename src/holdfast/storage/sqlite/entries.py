@@ -49,18 +49,19 @@ class EntryReads:
 
     def _shown(self, visible: Visible) -> tuple[int, int, int, bytes, int]:
         space, partitions, viewer, now, private = visible
-        return self._number_of(space), _mask(partitions), _mask(private), viewer, now
+        return self._number_of(space), *_masks(partitions, private), viewer, now
 
     def _heads(self, sql: str, values: Sequence[object]) -> list[EntryRow]:
         return list(map(_HEAD_ROW, self._reader.rows(sql, values)))
 
     def by_key(self, visible: Visible, keys: Sequence[bytes]) -> list[EntryRow]:
         """Sorted here: for the one row there nearly always is, SQLite's sorter would cost six times the read."""
-        shown = self._shown(visible)
-        found: list[EntryRow] = []
+        shown, found = self._shown(visible), []
         for key in keys:
-            found += map(_HEAD_ROW, self._reader.rows(_BY_KEY, (*shown, key)))
-        return found if len(found) < 2 else sorted(found, key=attrgetter("seq"), reverse=True)
+            found += self._reader.rows(_BY_KEY, (*shown, key))
+        if len(found) == 1:
+            return [_HEAD_ROW(found[0])]
+        return sorted(map(_HEAD_ROW, found), key=attrgetter("seq"), reverse=True)
 
     def by_number(self, visible: Visible, number: int) -> EntryRow | None:
         shown = self._shown(visible)
@@ -440,6 +441,10 @@ class EntryWrites(EntryReads):
 
 
 @lru_cache(maxsize=256)
+def _masks(partitions: tuple[int, ...], private: frozenset[int]) -> tuple[int, int]:
+    return _mask(partitions), _mask(private)
+
+
 def _mask(partitions: Iterable[int]) -> int:
     return sum(1 << partition for partition in partitions)
 

@@ -31,6 +31,7 @@ class SqliteStore:
             raise
         self._connections = connections
         self._writer = Writer(connections)
+        # The method itself, because Python calls it at half the price of the object.
         self.entries = EntryReads(connections, SpaceNumbers(connections).__call__)
         self.spaces = SpaceReads(connections)
         self.names = NameReads(connections)
