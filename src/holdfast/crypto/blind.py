@@ -17,7 +17,7 @@ KNOWN_WORDS = 512
 
 
 def blind_key(key: DataKey, namespace: str, name: str) -> bytes:
-    keyed = key.lookups.copy()
+    keyed = key.naming.copy()
     keyed.update(f"{namespace}\0{name}".encode())
     return keyed.digest()
 
@@ -41,7 +41,7 @@ def _blind_term(key: DataKey, term: str) -> str:
 
 def blind_name(key: DataKey, *parts: str) -> bytes:
     """Principals and spaces, under the store's own key; parts stay apart whatever they hold."""
-    keyed = key.lookups.copy()
+    keyed = key.naming.copy()
     keyed.update("".join(f"{len(part)}:{part}" for part in parts).encode())
     return keyed.digest()
 

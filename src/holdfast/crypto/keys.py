@@ -46,13 +46,14 @@ class Master:
 
 class DataKey:
     """A space's data key, spread into one sub-key for each purpose. `words` remembers blind terms: words recur.
-    `lookups` is a hash that has its key already, to be copied: half the price of one made from the key."""
+    `naming` hashes lookups with the key already in it, to be copied: half the price of a hash made from the key."""
 
     __slots__ = (
         "fingerprints",
         "key_id",
         "labels",
         "lookups",
+        "naming",
         "rows",
         "seal",
         "space",
@@ -66,7 +67,8 @@ class DataKey:
         self.space_bytes = space.bytes
         self.key_id = key_id
         self.seal = AESGCM(_derive(secret, b"bodies"))
-        self.lookups = blake2b(key=_derive(secret, b"lookups"), digest_size=BLIND_BYTES)
+        self.lookups = _derive(secret, b"lookups")
+        self.naming = blake2b(key=self.lookups, digest_size=BLIND_BYTES)
         self.labels = _derive(secret, b"labels")
         self.terms = _derive(secret, b"terms")
         self.fingerprints = _derive(secret, b"fingerprints")
