@@ -92,7 +92,8 @@ class WordVectors:
 
 @lru_cache(maxsize=100_000)
 def _direction(word: str) -> Vector:
-    return np.random.default_rng(crc32(word.encode("utf-8", "surrogatepass"))).standard_normal(_DIMENSIONS, dtype=np.float32)
+    random = np.random.default_rng(crc32(word.encode("utf-8", "surrogatepass")))
+    return random.standard_normal(_DIMENSIONS, dtype=np.float32)
 
 
 def cached() -> CachedEmbedder:

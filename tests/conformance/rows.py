@@ -79,7 +79,6 @@ def entry_row(number: int, **said: Any) -> EntryRow:
         length=0,
         key_id=1,
         labels=b"",
-        mac=b"code",
         sealed=f"sealed {number}".encode(),
     )
     return row._replace(**said)
@@ -95,7 +94,6 @@ def superseded(row: EntryRow, **said: Any) -> RevisionRow:
         expires_us=row.expires_us,
         flags=row.flags,
         key_id=row.key_id,
-        mac=row.mac,
         sealed=row.sealed,
     )
     return revision._replace(**said)

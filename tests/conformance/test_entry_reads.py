@@ -51,7 +51,6 @@ def test_a_row_comes_back_as_it_was_given(store: Store) -> None:
         length=7,
         key_id=3,
         labels=RED + BLUE,
-        mac=bytes(range(16)),
         sealed=b"\0\xff" * 500,
     )
     insert(store, row)

@@ -20,7 +20,7 @@ from holdfast.operations.engine import Engine
 from holdfast.operations.enter import SpaceRef
 from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.work import Write
-from holdfast.storage.codec import entry_code
+from holdfast.storage.codec import open_entry, seal_entry
 
 Snapshot = tuple[int, dict[UUID, SpaceCounts | None]]
 
@@ -110,8 +110,10 @@ def quarantine(memory: Memory, entry: UUID | None) -> None:
     def mark(tx: Transaction) -> None:
         [row] = tx.entries.by_numbers(space, [number])
         key = engine.sealed.keyring.of(space).readable[row.key_id]
-        row = row._replace(flags=row.flags | QUARANTINED)
-        tx.entries.restate(space, row._replace(mac=entry_code(key, row)))
+        opened = open_entry(key, row)
+        assert opened is not None
+        marked = row._replace(flags=row.flags | QUARANTINED)
+        tx.entries.restate(space, seal_entry(key, marked, opened.owner, opened.content))
 
     engine.run_job(mark)
 

@@ -8,7 +8,7 @@ from holdfast.domain.profile import FILES
 from holdfast.entrypoints.python import Memory, Own
 from holdfast.operations.remember import Draft
 from tests.doors.embedders import HERE
-from tests.doors.looking import handle_of, keys, quarantine, refused, write_as
+from tests.doors.looking import handle_of, keys, quarantine, refused, unchanged, write_as
 from tests.doors.portal import Door
 from tests.support import FixedClock
 
@@ -191,30 +191,41 @@ def test_an_empty_question_asks_for_the_newest(alice: Own) -> None:
 
 
 @pytest.mark.usefixtures("board")
-def test_an_entry_far_in_meaning_is_at_vector_rank_and_one_that_fusion_moved_down_says_so(door: Door) -> None:
+def test_an_entry_that_others_are_nearer_than_is_at_vector_rank(door: Door) -> None:
+    """Meaning alone makes a hit of the nearest two hundred."""
     memory = door.open(embedder=f"{HERE}:sensible")
     alice = memory.user("alice")
-    entries = {
-        key: keep(alice, text, key=key)
-        for key, text in {
-            "both": "the red car",
-            "words": "vehicle documents are in the drawer beside all of the other papers",
-            "meaning": "a car",
-            "far": "completely unrelated gardening",
-        }.items()
-    }
+    alice.remember_many([{"text": f"car {number}", "key": f"k{number}"} for number in range(230)])
     memory.settle()
-    hits = keys(alice.recall("red vehicle", limit=50))
-    assert hits
-    last = next(key for key in entries if key not in hits)
-    why = alice.why_not("red vehicle", entries[last])
-    assert (why.stage in ("vector rank", "word rank"), why.rank) == (True, None)
-    second = alice.why_not("red vehicle", entries[hits[1]], limit=1)
-    assert second.stage in ("fusion", "limit")
-    assert second.rank == 2
+    hits = set(keys(alice.recall("automobile", limit=50)))
+    whys = [
+        alice.why_not("automobile", entry.id) for entry in alice.list(limit=1_000) if entry.key not in hits
+    ]
+    far = [why for why in whys if why.stage == "vector rank"]
+    assert len(far) >= 25
+    assert all((why.word_rank, why.rank) == (None, None) for why in far)
+    assert min(why.vector_rank or 0 for why in far) > 200
+    assert {why.stage for why in whys} <= {"vector rank", "limit", "word rank"}
 
 
-def test_asking_why_not_writes_nothing_and_needs_an_id(memory: Memory, alice: Own) -> None:
+@pytest.mark.usefixtures("board")
+def test_an_entry_that_words_or_meaning_alone_would_have_shown_is_at_fusion(door: Door) -> None:
+    memory = door.open(embedder=f"{HERE}:sensible")
+    alice = memory.user("alice")
+    keep(alice, "my papers, your papers and all of the other papers", key="drawer", hint="papers")
+    keep(alice, "automobile papers", key="garage")
+    keep(alice, "ships leave at dawn", key="harbour")
+    memory.settle()
+    whys = [alice.why_not("papers of the vehicle", entry.id, limit=1) for entry in alice.list()]
+    second = next(why for why in whys if why.rank == 2)
+    assert second.stage == "fusion"
+    assert 1 in (second.word_rank, second.vector_rank)
+    assert [why.stage for why in whys if why.rank == 1] == ["shown"]
+
+
+def test_asking_why_not_writes_nothing_and_needs_a_text(memory: Memory, alice: Own) -> None:
     entry = keep(alice, "walrus", key="k")
-    with refused("invalid_field"):
+    with unchanged(memory), refused("invalid_field"):
         alice.why_not(7, entry)  # type: ignore[arg-type]
+    with unchanged(memory):
+        assert alice.why_not("walrus", entry).stage == "shown"

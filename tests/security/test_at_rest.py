@@ -148,9 +148,9 @@ VISIBLE = {
     "names": "name sealed",
     "entries": (
         "entry space partition owner key revision born seq created_us updated_us expires_us trashed_us flags length"
-        " key_id labels mac sealed"
+        " key_id labels sealed"
     ),
-    "revisions": "entry revision seq updated_us expires_us flags key_id mac sealed",
+    "revisions": "entry revision seq updated_us expires_us flags key_id sealed",
     "labels": "space label seq entry",
     "terms": "hint tags key body",
     "models": "model name dimensions state overlap created_us",

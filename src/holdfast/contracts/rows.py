@@ -1,7 +1,8 @@
 """Rows as a backend holds them: sealed, blinded, and plain only where docs/threat-model.md says so.
 
 Tuples, because one is built for every row read. Times are microseconds. Blind values are keyed hashes the
-backend cannot reverse; `sealed` is nonce and ciphertext; `mac` covers the row's visible columns."""
+backend cannot reverse; `sealed` is nonce and ciphertext, in entries and revisions bound to the row's other columns;
+`mac` covers the visible columns of rows without a seal."""
 
 from __future__ import annotations
 
@@ -42,7 +43,6 @@ class EntryRow(NamedTuple):
     key_id: int
     labels: bytes
     """Blind slash-prefixes, category and tags, 8 bytes each: kept so that a row can be removed without its key."""
-    mac: bytes
     sealed: bytes
 
 
@@ -56,7 +56,6 @@ class RevisionRow(NamedTuple):
     expires_us: int | None
     flags: int
     key_id: int
-    mac: bytes
     sealed: bytes
 
 

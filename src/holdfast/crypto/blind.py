@@ -17,7 +17,9 @@ KNOWN_WORDS = 512
 
 
 def blind_key(key: DataKey, namespace: str, name: str) -> bytes:
-    return blake2b(f"{namespace}\0{name}".encode(), key=key.lookups, digest_size=16).digest()
+    keyed = key.naming.copy()
+    keyed.update(f"{namespace}\0{name}".encode())
+    return keyed.digest()
 
 
 def blind_label(key: DataKey, partition: int, kind: str, value: str) -> bytes:
@@ -39,9 +41,9 @@ def _blind_term(key: DataKey, term: str) -> str:
 
 def blind_name(key: DataKey, *parts: str) -> bytes:
     """Principals and spaces, under the store's own key; parts stay apart whatever they hold."""
-    return blake2b(
-        "".join(f"{len(part)}:{part}" for part in parts).encode(), key=key.lookups, digest_size=16
-    ).digest()
+    keyed = key.naming.copy()
+    keyed.update("".join(f"{len(part)}:{part}" for part in parts).encode())
+    return keyed.digest()
 
 
 def fingerprint(key: DataKey, value: bytes) -> bytes:

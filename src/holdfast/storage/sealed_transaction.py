@@ -23,7 +23,7 @@ from holdfast.contracts.rows import (
 from holdfast.contracts.storage import Transaction
 from holdfast.crypto.blind import blind_key, blind_name, fingerprint
 from holdfast.crypto.keys import DataKey
-from holdfast.crypto.sealing import seal, seal_blob
+from holdfast.crypto.sealing import seal_blob
 from holdfast.domain.entry import Content, Entry, Revision
 from holdfast.domain.errors import Locked, Quota
 from holdfast.domain.grant import Grant
@@ -32,17 +32,16 @@ from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
 from holdfast.domain.space import SpaceKind
 from holdfast.storage.codec import (
-    entry_code,
     entry_of,
     flags_of,
     grant_code,
     index_text,
     labels_of,
-    revision_code,
+    seal_entry,
+    seal_revision,
     superseded,
 )
 from holdfast.storage.keyring import StaleKeys
-from holdfast.storage.payload import pack
 from holdfast.storage.sealed import Head, Place, Sealed
 
 
@@ -170,12 +169,11 @@ class SealedTransaction:
             length=length,
             key_id=key.key_id,
             labels=labels_of(key, partition, content),
-            mac=b"",
-            sealed=seal(key, number, 1, pack(owner, content)),
+            sealed=b"",
         )
-        while not self.tx.entries.insert(place.space.id, row._replace(mac=entry_code(key, row))):
+        while not self.tx.entries.insert(place.space.id, seal_entry(key, row, owner, content)):
             number = new_number()
-            row = row._replace(number=number, sealed=seal(key, number, 1, pack(owner, content)))
+            row = row._replace(number=number)
         if text is not None:
             self.tx.terms.put(place.space.id, number, text, replaces=False)
         return entry_of(place.space.id, row, owner, content)
@@ -206,13 +204,12 @@ class SealedTransaction:
             length=length,
             key_id=key.key_id,
             labels=labels_of(key, entry.partition, content),
-            sealed=seal(key, old.number, revision, pack(entry.owner, content)),
         )
         old_key = place.keys.readable[old.key_id]
         self.tx.entries.revise(
             place.space.id,
-            row._replace(mac=entry_code(key, row)),
-            superseded(old_key, old) if history else None,
+            seal_entry(key, row, entry.owner, content),
+            superseded(old_key, old, entry) if history else None,
         )
         if revision > keep:
             self.tx.entries.prune(place.space.id, old.number, below=revision - keep + 1)
@@ -225,7 +222,7 @@ class SealedTransaction:
 
     def trash(self, place: Place, head: Head) -> Entry:
         entry = self._opened(head)
-        row = self._recoded(place, head.row._replace(trashed_us=self.now))
+        row = self._resealed(place, head.row._replace(trashed_us=self.now), entry)
         self.tx.entries.restate(place.space.id, row)
         if row.length:
             self.tx.terms.drop(place.space.id, [row.number])
@@ -235,7 +232,7 @@ class SealedTransaction:
     def restore(self, place: Place, head: Head) -> Entry:
         """Brings an entry back from the trash as it was, words included. A live one with its key is a Conflict."""
         entry = self._opened(head)
-        row = self._recoded(place, head.row._replace(trashed_us=None))
+        row = self._resealed(place, head.row._replace(trashed_us=None), entry)
         self.tx.entries.restate(place.space.id, row)
         if row.length:
             key = place.keys.readable[row.key_id]
@@ -302,15 +299,12 @@ class SealedTransaction:
         assert row is not None, "an entry created in this transaction is visible to its owner"
         history = [
             *self.tx.entries.revisions_of(place.space.id, head.row.number),
-            superseded(place.keys.readable[head.row.key_id], head.row),
+            superseded(place.keys.readable[head.row.key_id], head.row, entry),
         ]
         for old in history:
             self._carry_revision(place, old, entry.owner, target, row)
-        revision = head.row.revision + 1
-        row = row._replace(
-            revision=revision, sealed=seal(target.key, number, revision, pack(entry.owner, content))
-        )
-        self.tx.entries.restate(target.space.id, row._replace(mac=entry_code(target.key, row)))
+        row = row._replace(revision=head.row.revision + 1)
+        self.tx.entries.restate(target.space.id, seal_entry(target.key, row, entry.owner, content))
         self.purge(place.space.id, [head.row])
         return entry_of(target.space.id, row, entry.owner, content)
 
@@ -320,9 +314,10 @@ class SealedTransaction:
         revision: Revision = self._sealed.revision(place.space.id, old)
         if revision.content is None:
             raise Locked
-        sealed = seal(target.key, row.number, old.revision, pack(owner, revision.content))
-        moved = old._replace(number=row.number, seq=row.seq, key_id=target.key.key_id, sealed=sealed)
-        self.tx.entries.add_revision(target.space.id, moved._replace(mac=revision_code(target.key, moved)))
+        moved = old._replace(number=row.number, seq=row.seq, key_id=target.key.key_id)
+        self.tx.entries.add_revision(
+            target.space.id, seal_revision(target.key, moved, owner, revision.content)
+        )
 
     # Grants, receipts, audit
 
@@ -403,8 +398,8 @@ class SealedTransaction:
             raise Quota
         return counts.seq
 
-    def _recoded(self, place: Place, row: EntryRow) -> EntryRow:
-        return row._replace(mac=entry_code(place.keys.readable[row.key_id], row))
+    def _resealed(self, place: Place, row: EntryRow, entry: Entry) -> EntryRow:
+        return seal_entry(place.keys.readable[row.key_id], row, entry.owner, entry.content)
 
     def _opened(self, head: Head) -> Entry:
         if head.entry is None:

@@ -12,7 +12,7 @@ from uuid import UUID
 from holdfast.domain.entry import Entry, Revision
 from holdfast.domain.errors import HoldfastError, InvalidField, MissingValue
 from holdfast.domain.grant import Grant
-from holdfast.domain.limits import check_flag, check_list, check_words
+from holdfast.domain.limits import check_flag, check_list, check_lookup_key, check_words
 from holdfast.domain.partition import MODEL_VISIBLE, Partition
 from holdfast.domain.profile import CORE, INTERNAL, Profile
 from holdfast.domain.retention import Ttl
@@ -110,8 +110,11 @@ class CoreCalls:
     ) -> Entry:
         """One memory by key or id; NotFound when there is none the caller may see. `in_context=False` reads one of
         those that are kept from models."""
-        seat, target = self._seat, _target(key, id, space, in_context=in_context)
-        return read.get(seat.engine, seat.caller, target)
+        seat, rooms = self._seat, MODEL_VISIBLE if in_context is True else _rooms(in_context)
+        if id is not None or key is None:
+            return read.get(seat.engine, seat.caller, _target(key, id, space, rooms))
+        key, where = check_lookup_key(key), None if space is None else space_of(space)
+        return read.get_by_key(seat.engine, seat.caller, key, where, rooms)
 
     def list(
         self,
@@ -371,9 +374,14 @@ def _similar_to(seat: Seat, id: UUID) -> Similars:
     return similar(seat.engine, seat.caller, Target(id=id, partitions=MODEL_VISIBLE))
 
 
-def _target(key: str | None, id: str | UUID | None, space: SpaceId, *, in_context: bool = True) -> Target:
-    rooms = MODEL_VISIBLE if check_flag("in_context", in_context) else (Partition.INTERNAL,)
+def _target(
+    key: str | None, id: str | UUID | None, space: SpaceId, rooms: tuple[Partition, ...] = MODEL_VISIBLE
+) -> Target:
     return Target(key_of(key), id, space_of(space), "", rooms)
+
+
+def _rooms(in_context: object) -> tuple[Partition, ...]:
+    return MODEL_VISIBLE if check_flag("in_context", in_context) else (Partition.INTERNAL,)
 
 
 def _profile(in_context: object) -> Profile:

@@ -25,7 +25,7 @@ def translated(error: psycopg.Error) -> HoldfastError:
             return Unavailable("The database cannot be reached or every connection is busy; try again.")
         case errors.DiskFull():
             return StorageFull()
-        case errors.IntegrityError():
+        case errors.UniqueViolation():
             return Conflict()
         case errors.QueryCanceled() | errors.LockNotAvailable():
             return Unavailable("The database took too long and the statement was stopped; try again.")

@@ -1,6 +1,6 @@
 """Who does some work in a space, and until when: so that several workers share it and none embeds what another is
-embedding. A lease is a row with an end, not a lock of a connection: it needs no session and ends with a dead worker. Taking one
-twice does no harm, so a lost connection is simply tried again."""
+embedding. A lease is a row with an end, not a lock of a connection: it needs no session and ends with a dead worker.
+Taking one twice does no harm, so after a lost connection it is simply tried again."""
 
 from __future__ import annotations
 

@@ -16,10 +16,10 @@ NUMBER_MASK = (1 << NUMBER_BITS) - 1
 
 HEAD = f"""entries.entry & {NUMBER_MASK}, entries.partition, entries.owner, entries.key, entries.revision,
        entries.born, entries.seq, entries.created_us, entries.updated_us, entries.expires_us, entries.trashed_us,
-       entries.flags, entries.length, entries.key_id, entries.labels, entries.mac, entries.sealed"""
+       entries.flags, entries.length, entries.key_id, entries.labels, entries.sealed"""
 
 _REVISION = f"""revisions.entry & {NUMBER_MASK}, revisions.revision, revisions.seq, revisions.updated_us,
-       revisions.expires_us, revisions.flags, revisions.key_id, revisions.mac, revisions.sealed"""
+       revisions.expires_us, revisions.flags, revisions.key_id, revisions.sealed"""
 
 _SHOWN = """entries.space = ?1
    AND (?2 >> entries.partition) & 1
@@ -49,18 +49,19 @@ class EntryReads:
 
     def _shown(self, visible: Visible) -> tuple[int, int, int, bytes, int]:
         space, partitions, viewer, now, private = visible
-        return self._number_of(space), _mask(partitions), _mask(private), viewer, now
+        return self._number_of(space), *_masks(partitions, private), viewer, now
 
     def _heads(self, sql: str, values: Sequence[object]) -> list[EntryRow]:
         return list(map(_HEAD_ROW, self._reader.rows(sql, values)))
 
     def by_key(self, visible: Visible, keys: Sequence[bytes]) -> list[EntryRow]:
         """Sorted here: for the one row there nearly always is, SQLite's sorter would cost six times the read."""
-        shown = self._shown(visible)
-        found: list[EntryRow] = []
+        shown, found = self._shown(visible), []
         for key in keys:
-            found += map(_HEAD_ROW, self._reader.rows(_BY_KEY, (*shown, key)))
-        return found if len(found) < 2 else sorted(found, key=attrgetter("seq"), reverse=True)
+            found += self._reader.rows(_BY_KEY, (*shown, key))
+        if len(found) == 1:
+            return [_HEAD_ROW(found[0])]
+        return sorted(map(_HEAD_ROW, found), key=attrgetter("seq"), reverse=True)
 
     def by_number(self, visible: Visible, number: int) -> EntryRow | None:
         shown = self._shown(visible)
@@ -364,8 +365,8 @@ class EntryWrites(EntryReads):
             inserted = self._tx.count(
                 """
                 INSERT INTO entries (entry, space, partition, owner, key, revision, born, seq, created_us, updated_us,
-                                     expires_us, trashed_us, flags, length, key_id, labels, mac, sealed)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                                     expires_us, trashed_us, flags, length, key_id, labels, sealed)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT (entry) DO NOTHING
                 """,
                 (_entry(place, row.number), place, *row[1:]),
@@ -391,7 +392,7 @@ class EntryWrites(EntryReads):
                 UPDATE entries
                    SET partition = ?, owner = ?, key = ?, revision = ?, born = ?, seq = ?, created_us = ?,
                        updated_us = ?, expires_us = ?, trashed_us = ?, flags = ?, length = ?, key_id = ?,
-                       labels = ?, mac = ?, sealed = ?
+                       labels = ?, sealed = ?
                  WHERE entry = ?
                 """,
                 (*row[1:], entry),
@@ -420,8 +421,8 @@ class EntryWrites(EntryReads):
     def add_revision(self, space: UUID, row: RevisionRow) -> None:
         self._tx.run(
             """
-            INSERT OR REPLACE INTO revisions (entry, revision, seq, updated_us, expires_us, flags, key_id, mac, sealed)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT OR REPLACE INTO revisions (entry, revision, seq, updated_us, expires_us, flags, key_id, sealed)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """,
             (_entry(self._number_of(space), row.number), *row[1:]),
         )
@@ -452,6 +453,10 @@ class EntryWrites(EntryReads):
 
 
 @lru_cache(maxsize=256)
+def _masks(partitions: tuple[int, ...], private: frozenset[int]) -> tuple[int, int]:
+    return _mask(partitions), _mask(private)
+
+
 def _mask(partitions: Iterable[int]) -> int:
     return sum(1 << partition for partition in partitions)
 

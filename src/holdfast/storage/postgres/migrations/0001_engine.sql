@@ -96,7 +96,6 @@ CREATE TABLE holdfast.entries (
     length     integer  NOT NULL,
     key_id     integer  NOT NULL,
     labels     bytea    NOT NULL,
-    mac        bytea    NOT NULL,
     sealed     bytea    NOT NULL,
     PRIMARY KEY (space_id, number)
 ) PARTITION BY HASH (space_id);
@@ -119,7 +118,6 @@ CREATE TABLE holdfast.revisions (
     expires_us bigint,
     flags      integer NOT NULL,
     key_id     integer NOT NULL,
-    mac        bytea   NOT NULL,
     sealed     bytea   NOT NULL,
     PRIMARY KEY (space_id, number, revision)
 ) PARTITION BY HASH (space_id);
