@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 RETRY_SECONDS = 30.0
 """How soon an embedder that broke is tried again."""
+PROBE = "Is anybody there?"
 SIGNALS_ONLY = 0
 
 log = logging.getLogger("holdfast")
@@ -150,7 +151,8 @@ class Index:
         try:
             return embedder.embed_query(text), None
         except EmbedderBroken as error:
-            self.fail(error)
+            if not takes_others(embedder):
+                self.fail(error)
             return None, str(error)
 
     def wake(self) -> None:
@@ -171,6 +173,15 @@ class Index:
             model.overlap,
             note,
         )
+
+
+def takes_others(embedder: Embedder) -> bool:
+    """Whether an embedder that refused one text works all the same."""
+    try:
+        embedder.embed(PROBE)
+    except EmbedderBroken:
+        return False
+    return True
 
 
 _NO_MODEL = ModelRow(-1, "", 0, "", None, 0)

@@ -17,7 +17,7 @@ from holdfast.contracts.storage import Transaction
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import HoldfastError, NotFound, Unavailable
 from holdfast.operations.engine import Engine
-from holdfast.operations.index import SIGNALS_ONLY, IndexStatus
+from holdfast.operations.index import SIGNALS_ONLY, IndexStatus, takes_others
 from holdfast.search.traits import embedding_text
 from holdfast.storage.keyring import StaleKeys
 from holdfast.storage.signals import seal_signals
@@ -32,6 +32,7 @@ SPACES = 64
 POLL_SECONDS = 5.0
 """How soon the writes of other processes are seen."""
 STEP_SECONDS = 0.05
+LONGEST_STEP_SECONDS = 0.5
 SAMPLE = 50
 NEAREST = 10
 LEAST_OVERLAP = 0.2
@@ -43,18 +44,24 @@ Stopped = Callable[[], bool]
 
 def settle(engine: Engine, timeout: float) -> IndexStatus:
     """Returns once every committed entry has its vector; at once when no embedder is configured."""
-    deadline = time.monotonic() + timeout
-    while engine.index.embedder() is not None:
+    deadline, pause = time.monotonic() + timeout, STEP_SECONDS
+    while (embedder := engine.index.embedder()) is not None:
         engine.index.wake()
-        status = engine.index.status()
-        if not status.pending and status.following is None:
-            return status
+        if _has_settled(engine, embedder):
+            return engine.index.status()
         if time.monotonic() > deadline:
-            raise Unavailable(f"{status.pending} entries still wait for their vector; wait longer.")
-        time.sleep(STEP_SECONDS)
+            pending = engine.index.status().pending
+            raise Unavailable(f"{pending} entries still wait for their vector; wait longer.")
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_STEP_SECONDS)
     if engine.index.broken:
         raise Unavailable(f"The embedder cannot be used: {engine.index.broken}")
     return engine.index.status()
+
+
+def _has_settled(engine: Engine, embedder: Embedder) -> bool:
+    row = engine.index.own(embedder)
+    return row is not None and row.state != FOLLOWING and not engine.sealed.store.derived.behind(row.model, 1)
 
 
 def settle_all(engine: Engine, stopped: Stopped = lambda: False) -> int:
@@ -127,8 +134,18 @@ def _derive(
     return derived
 
 
-def _vector(engine: Engine, embedder: Embedder, entry: Entry, view: View | None) -> Floats:
-    return embedder.embed(embedding_text(entry.text, entry.hint, _text_before(engine, entry, view)))
+def _vector(engine: Engine, embedder: Embedder, entry: Entry, view: View | None) -> Floats | None:
+    """None for a text that the embedder refuses while it takes others: that entry is found by its words."""
+    text = embedding_text(entry.text, entry.hint, _text_before(engine, entry, view))
+    try:
+        return embedder.embed(text)
+    except EmbedderBroken as error:
+        if not takes_others(embedder):
+            raise
+        log.warning(
+            "the embedder refuses the text of entry %s, which words alone will find: %s", entry.id, error
+        )
+        return None
 
 
 def _text_before(engine: Engine, entry: Entry, view: View | None) -> str | None:

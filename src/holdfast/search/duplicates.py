@@ -30,7 +30,8 @@ _NUMBER_WORDS = dict(
 _NEGATIONS = _terms(
     """no not never none nobody nothing nowhere neither nor without cannot isn't aren't wasn't weren't don't doesn't
     didn't won't wouldn't can't couldn't shouldn't haven't hasn't hadn't mustn't needn't
-    nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne weder"""
+    nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne weder
+    ne pas jamais rien aucun aucune sans non nunca jamás nada nadie ningún ninguna sin tampoco mai nessuno senza"""
 )
 # Signs that turn a CJK sentence into its opposite, wherever they stand in it.
 _CJK_NEGATION = re.compile("ない|なかった|なく|ません|ずに|[不没沒無无未非別别勿否]|않|없|못|안 ")

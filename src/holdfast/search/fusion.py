@@ -156,13 +156,13 @@ def _share_of_words(prepared: Prepared, postings: Sequence[Posting]) -> Floats |
 
 
 def _best_of_conversation(base: Floats, prepared: Prepared) -> Floats:
+    """A note without a conversation is one by itself, so that talk does not push plain facts down."""
     if not prepared.conversations:
-        return np.zeros_like(base)
+        return base
     # One more place, reached by NOBODY as the last index, gathers the entries without a conversation.
     best = np.zeros(prepared.conversations + 1, dtype=np.float32)
     np.maximum.at(best, prepared.space.conversation, base)
-    best[NOBODY] = 0.0
-    shared: Floats = best[prepared.space.conversation]
+    shared: Floats = np.where(prepared.space.conversation == NOBODY, base, best[prepared.space.conversation])
     return shared
 
 

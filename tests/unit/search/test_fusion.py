@@ -58,7 +58,8 @@ def test_the_notes_around_a_good_one_rise_with_it() -> None:
     ranking = notebook.recall("hotel in Lisbon")
     assert ranking.scores[3] > ranking.scores[4]
     assert ranking.explain(3).conversation > 0.0
-    assert ranking.explain(4).conversation == 0.0
+    alone = ranking.explain(4)
+    assert alone.conversation == pytest.approx(0.6 * (alone.words + alone.meaning))
 
 
 def test_what_an_assistant_said_counts_half_unless_it_is_asked_for() -> None:
@@ -94,8 +95,15 @@ def test_no_chat_signal_touches_a_plain_fact() -> None:
         ranking = notebook.recall(text, [0.9, 0.8, 0.7])
         for entry in range(3):
             explained = ranking.explain(entry)
-            assert explained.factors == {}
-            assert (explained.conversation, explained.role) == (0.0, 1.0)
+            own = explained.words + explained.meaning
+            assert (explained.factors, explained.role) == ({}, 1.0)
+            assert explained.conversation == pytest.approx(own * (0.2 if text.startswith("What does") else 0.6))
+
+
+def test_talk_does_not_push_a_plain_fact_down() -> None:
+    talk = [Note(text, "Mia", "c1") for text in ("Our queue is slow", "The queue again", "Which queue?")]
+    notebook = Notebook("Jobs go through the RabbitMQ queue", *talk, *FILLER)
+    assert notebook.recall("Which queue do our jobs go through, RabbitMQ?").order[0] == 0
 
 
 def test_a_name_that_many_plain_notes_hold_makes_meaning_count_less() -> None:
