@@ -181,6 +181,8 @@ MARKED = (
 )
 
 LONG_RUN = re.compile(r"[!-~]{16,}+")
+# To be matched at the start: steps over short runs whole, where a search would try each of their characters.
+LEADS_TO_LONG_RUN = re.compile(r"(?:[!-~]{0,15}+[^!-~]++)*+[!-~]{16}")
 
 
 def _by_head() -> Mapping[str, tuple[tuple[str, _Shape], ...]]:

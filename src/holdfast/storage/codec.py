@@ -24,7 +24,7 @@ from holdfast.domain.entry import Content, Entry, Revision
 from holdfast.domain.key import is_made
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
-from holdfast.search.analyser import analyse
+from holdfast.search.analyser import analyse, analyse_chunk
 from holdfast.storage.payload import unpack
 
 PREFIX_LEVELS = 8
@@ -37,6 +37,10 @@ _SIGNS = re.compile(r"[/_\-.:]+")
 """A key is indexed by its words: whole it is found by name, and every whole key is new to the analyser."""
 _ROOMS = {partition.value: partition for partition in Partition}
 _NEVER = -1
+_LONG_TEXT = 4_096
+"""Up to here a text is analysed word by word: it cannot reach the analyser's cap on terms."""
+KNOWN_WORDS = 512
+"""Words remembered a key: one costs a tenth of a new one."""
 
 
 def entry_code(key: DataKey, row: EntryRow) -> bytes:
@@ -166,19 +170,38 @@ def slash_prefixes(name: str) -> list[str]:
     return prefixes
 
 
-def blind_body(key: DataKey, text: str) -> list[str]:
-    return blind_terms(key, analyse(text))
+def blind_words(key: DataKey, text: str) -> list[str]:
+    """The blind terms of a text. Words recur, so those of a space are remembered, blinded, as they were written."""
+    if len(text) > _LONG_TEXT:
+        return blind_terms(key, analyse(text))
+    known = key.words
+    terms: list[str] = []
+    for word in text.split():
+        terms += known.get(word) or _new_word(key, word)
+    return terms
+
+
+def _new_word(key: DataKey, word: str) -> list[str]:
+    terms = blind_terms(key, analyse_chunk(word))
+    if word.isalpha():  # numbers seldom come again
+        if len(key.words) >= KNOWN_WORDS:
+            key.words.clear()
+        key.words[word] = terms
+    return terms
 
 
 def index_text(key: DataKey, content: Content, body_terms: list[str] | None) -> tuple[IndexText, int]:
     """Blind terms of each field, and how many there are. Sorted, so that the index does not keep the order of words."""
-    if body_terms is None:
-        body_terms = blind_body(key, content.text)
-    hint = blind_terms(key, analyse(content.hint)) if content.hint else []
-    tags = blind_terms(key, analyse(" ".join(content.tags))) if content.tags else []
-    name = [] if is_made(content.key) else blind_terms(key, analyse(_SIGNS.sub(" ", content.key)))
-    text = IndexText(*(" ".join(sorted(terms)) for terms in (hint, tags, name, body_terms)))
-    return text, len(hint) + len(tags) + len(name) + len(body_terms)
+    body = blind_words(key, content.text) if body_terms is None else body_terms
+    hint = blind_words(key, content.hint) if content.hint else []
+    tags = blind_words(key, " ".join(content.tags)) if content.tags else []
+    name = [] if is_made(content.key) else blind_words(key, _SIGNS.sub(" ", content.key))
+    text = IndexText(_field(hint), _field(tags), _field(name), _field(body))
+    return text, len(hint) + len(tags) + len(name) + len(body)
+
+
+def _field(terms: list[str]) -> str:
+    return " ".join(sorted(terms)) if len(terms) > 1 else "".join(terms)
 
 
 def flags_of(*, always_inject: bool, encrypted: bool, quarantined: bool) -> int:

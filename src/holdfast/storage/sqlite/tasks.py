@@ -23,7 +23,17 @@ HEAL_SECONDS = 1.0
 class Task:
     """A job and who waits for it: a future, a thread at a lock (which costs a fraction of a future), or nobody."""
 
-    __slots__ = ("committed", "erases", "erases_later", "error", "future", "job", "lock", "result", "wakes_next")
+    __slots__ = (
+        "committed",
+        "erases",
+        "erases_later",
+        "error",
+        "future",
+        "job",
+        "lock",
+        "result",
+        "wakes_next",
+    )
 
     def __init__(self, job: Job[Any], future: Future[Any] | None = None) -> None:
         self.job = job
