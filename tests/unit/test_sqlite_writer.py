@@ -14,7 +14,10 @@ from holdfast.contracts.rows import RuleRow, SpaceCounts
 from holdfast.contracts.storage import Transaction
 from holdfast.domain.ids import new_space_id
 from holdfast.storage.sqlite import tasks
+from holdfast.storage.sqlite.connections import MemoryConnection
 from holdfast.storage.sqlite.store import SqliteStore, open_memory
+from holdfast.storage.sqlite.terms import TermWrites
+from holdfast.storage.sqlite.writer import Writer
 from tests.conformance.rows import space_row
 
 WRITER = "holdfast-writer"
@@ -56,6 +59,10 @@ class Held:
     def release(self) -> None:
         self._go.set()
         self._job.result(SECONDS)
+
+    def release_unanswered(self) -> None:
+        self._go.set()
+        assert self._job.exception(SECONDS) is not None
 
 
 def test_a_lone_caller_commits_in_its_own_thread(store: SqliteStore) -> None:
@@ -111,3 +118,44 @@ def test_a_space_whose_making_was_undone_is_not_remembered(store: SqliteStore) -
     with pytest.raises(ChangedMindError):
         store.write(changes_its_mind)
     assert store.write(makes_another) is None
+
+
+def test_whatever_goes_wrong_in_a_batch_everyone_in_it_is_answered(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held(store)
+    with ThreadPoolExecutor(CALLERS) as pool:
+        running = [pool.submit(store.write, partial(rule, name=f"{n}")) for n in range(CALLERS)]
+        sleep(0.1)
+        with monkeypatch.context() as broken:
+            broken.setattr(TermWrites, "flush", _runs_out_of_memory)
+            held.release_unanswered()
+            assert not wait(running, SECONDS).not_done
+    assert {type(one.exception()) for one in running} == {MemoryError}
+    store.write(partial(rule, name="after"))
+    assert [row.role for row in store.rules.all()] == ["after"]
+
+
+def _runs_out_of_memory(_terms: TermWrites) -> None:
+    raise MemoryError
+
+
+def test_what_an_interrupted_caller_removed_is_erased_all_the_same(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit, erased = Writer._commit, Event()
+
+    def clears(_connection: MemoryConnection, _patience: float) -> bool:
+        erased.set()
+        return True
+
+    def is_interrupted(writer: Writer, tasks: list[tasks.Task]) -> None:
+        commit(writer, tasks)
+        if current_thread().name != WRITER:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Writer, "_commit", is_interrupted)
+    monkeypatch.setattr(MemoryConnection, "clear", clears)
+    with pytest.raises(KeyboardInterrupt):
+        store.write(lambda tx: tx.erase())
+    assert erased.wait(SECONDS)

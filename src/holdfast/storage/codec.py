@@ -202,7 +202,3 @@ def index_text(key: DataKey, content: Content, body_terms: list[str] | None) -> 
 
 def _field(terms: list[str]) -> str:
     return " ".join(sorted(terms)) if len(terms) > 1 else "".join(terms)
-
-
-def flags_of(*, always_inject: bool, encrypted: bool, quarantined: bool) -> int:
-    return always_inject * ALWAYS_INJECT | encrypted * ENCRYPTED | quarantined * QUARANTINED

@@ -27,11 +27,11 @@ def pack(owner: Principal, content: Content) -> bytes:
     writer = content.provenance
     fields = (
         content.key,
-        owner.kind.value,
+        owner.kind,
         owner.id,
         writer.by,
         writer.door,
-        writer.source.value,
+        writer.source,
         content.namespace,
         content.hint,
         "" if content.media_type == TEXT else content.media_type,
@@ -40,7 +40,7 @@ def pack(owner: Principal, content: Content) -> bytes:
         content.conversation or "",
         content.speaker or "",
         "" if content.at_us is None else str(content.at_us),
-        "" if content.change is Change.CREATED else content.change.value,
+        "" if content.change is Change.CREATED else content.change,
         "" if content.restores is None else str(content.restores),
         writer.conversation or "",
         writer.run or "",

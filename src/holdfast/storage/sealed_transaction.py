@@ -8,7 +8,10 @@ from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.contracts.rows import (
+    ALWAYS_INJECT,
+    ENCRYPTED,
     GUEST,
+    QUARANTINED,
     STORE,
     AuditRow,
     EntryRow,
@@ -33,7 +36,6 @@ from holdfast.domain.space import SpaceKind
 from holdfast.storage.codec import (
     entry_code,
     entry_of,
-    flags_of,
     grant_code,
     index_text,
     labels_of,
@@ -59,8 +61,8 @@ class State(NamedTuple):
 
     @property
     def flags(self) -> int:
-        return flags_of(
-            always_inject=self.always_inject, encrypted=self.encrypted, quarantined=self.quarantined
+        return (
+            self.always_inject * ALWAYS_INJECT | self.encrypted * ENCRYPTED | self.quarantined * QUARANTINED
         )
 
 
@@ -135,9 +137,9 @@ class SealedTransaction:
     ) -> Head | None:
         """The caller's own live row, expired ones included: they still hold the key until they are removed."""
         visible = self._sealed.visible(place.space, owner, (partition,), _BEFORE_ALL_TIME)
-        for head in self.by_key(place, visible, namespace, key):
-            if head.row.owner == visible.viewer:
-                return head
+        for row in self.tx.entries.by_key(visible, place.keys.blinds(namespace, key)):
+            if row.owner == visible.viewer:
+                return self._sealed.head(place.keys, row)
         return None
 
     # Writing entries

@@ -116,20 +116,25 @@ class Writer:
         self._thread.join()
 
     def _commit_alone(self, task: Task) -> None:
-        """Nobody else's job is in this commit: if the caller is interrupted, it takes nothing from anyone. What it
-        erases is left to the thread."""
+        """Nobody else's job is in this commit: if the caller is interrupted, it takes nothing from anyone."""
         with self._turn:
             if self._line.is_closed:
                 raise Unavailable("This memory is closed; open it again.")
-            self._commit([task])
-            if task.error is not None or not (task.erases or task.erases_later):
-                return
-            task.committed = True
-            if task.erases:
-                task.make_wait()
-            self._line.join(task)
-        if task.erases:
+            try:
+                self._commit([task])
+            finally:
+                if task.error is None and (task.erases or task.erases_later):
+                    self._leave_erasing(task)
+        if task.lock is not None:
             self._answers.wait_for(task)
+
+    def _leave_erasing(self, task: Task) -> None:
+        """What a lone caller removed the thread erases, also when the caller was interrupted after its commit."""
+        task.committed = True
+        self.unclean |= task.erases_later
+        if task.erases:
+            task.make_wait()
+        self._line.join(task)
 
     def _serve(self) -> None:
         """Goes on until the line is closed and everyone in it is answered."""
@@ -168,7 +173,7 @@ class Writer:
             try:
                 while not self._try_to_commit(db, tasks):
                     pass
-            except apsw.Error as error:
+            except Exception as error:  # whatever it is, nobody is left without an answer
                 _fail(tasks or self._take(tasks), error)
 
     def _try_to_commit(self, db: apsw.Connection, tasks: list[Task]) -> bool:
@@ -245,9 +250,11 @@ def _run(tx: SqliteTransaction, task: Task) -> None:
             raise _HalfDone from None
 
 
-def _fail(tasks: list[Task], error: apsw.Error) -> None:
+def _fail(tasks: list[Task], error: Exception) -> None:
     """The database itself failed: nothing of the batch was kept."""
     for task in tasks:
-        if task.error is None:
-            task.error = translated(error)
-            task.error.__cause__ = error
+        if task.error is None and not task.committed:
+            task.error = error
+            if isinstance(error, apsw.Error):
+                task.error = translated(error)
+                task.error.__cause__ = error
