@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
-from threading import Event, Thread, current_thread
+from threading import Event, Thread, Timer, current_thread, get_ident
 from time import sleep
 
 import pytest
@@ -76,6 +77,24 @@ def test_callers_who_wait_together_are_committed_by_the_writer(store: SqliteStor
         sleep(0.1)
         held.release()
         assert {one.result(SECONDS).name for one in running} == {WRITER}
+
+
+def test_nobody_waits_for_the_main_thread_to_wake_them(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be interrupted before it does."""
+    monkeypatch.setattr(tasks, "HEAL_SECONDS", 2 * SECONDS)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    held = Held(store)
+    with ThreadPoolExecutor(CALLERS) as pool:
+        Timer(0.1, signal.pthread_kill, (get_ident(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            store.write(partial(rule, name="interrupted"))
+        running = [pool.submit(store.write, partial(rule, name=f"{n}")) for n in range(CALLERS)]
+        sleep(0.1)
+        held.release()
+        assert not wait(running, SECONDS).not_done
+    signal.signal(signal.SIGINT, before)
 
 
 def test_a_caller_who_dies_as_it_wakes_keeps_nobody_waiting(
