@@ -14,7 +14,8 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
-BLIND_BYTES = 16
+TERM_BYTES = 6
+"""48 bits: within one space's vocabulary two words meet about never, and the index stays small."""
 _WRAP = struct.Struct(">8s16sI")
 _WRAP_FORMAT = b"HFwrap01"
 
@@ -45,15 +46,16 @@ class Master:
 
 
 class DataKey:
-    """A space's data key, spread into one sub-key for each purpose. `words` remembers blind terms: words recur.
-    `naming` hashes lookups with the key already in it, to be copied: half the price of a hash made from the key."""
+    """A space's data key, spread into one sub-key for each purpose. The hashes have taken their key already and are
+    copied for each use, which costs two thirds of starting one. `words` and `marks` remember what was blinded."""
 
     __slots__ = (
         "fingerprints",
         "key_id",
         "labels",
+        "links",
         "lookups",
-        "naming",
+        "marks",
         "rotation",
         "rows",
         "seal",
@@ -69,15 +71,16 @@ class DataKey:
         self.space_bytes = space.bytes
         self.key_id = key_id
         self.seal = AESGCM(_derive(secret, b"bodies"))
-        self.lookups = _derive(secret, b"lookups")
-        self.naming = blake2b(key=self.lookups, digest_size=BLIND_BYTES)
-        self.labels = _derive(secret, b"labels")
-        self.terms = _derive(secret, b"terms")
-        self.fingerprints = _derive(secret, b"fingerprints")
-        self.rows = _derive(secret, b"rows")
+        self.lookups = blake2b(key=_derive(secret, b"lookups"), digest_size=16)
+        self.labels = blake2b(key=_derive(secret, b"labels"), digest_size=8)
+        self.terms = blake2b(key=_derive(secret, b"terms"), digest_size=TERM_BYTES)
+        self.fingerprints = blake2b(key=_derive(secret, b"fingerprints"), digest_size=16)
+        self.rows = blake2b(key=_derive(secret, b"rows"), digest_size=16)
+        self.links = blake2b(key=_derive(secret, b"rows"), digest_size=20)
         self.vectors = AESGCM(_derive(secret, b"vectors"))
         self.rotation = _derive(secret, b"rotation")
-        self.words: dict[str, str] = {}
+        self.words: dict[str, list[str]] = {}
+        self.marks: dict[str, bytes] = {}
 
 
 def new_secret() -> bytes:

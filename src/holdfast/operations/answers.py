@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from holdfast.domain.entry import Entry
@@ -43,8 +43,9 @@ class Similar:
         return self.entry.text
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class _Remembered(NamedTuple):
+    """A named tuple, because one is made for every write: a frozen dataclass of this size takes four times as long."""
+
     id: UUID | None
     key: str
     space: UUID | None
@@ -56,7 +57,13 @@ class Remembered:
     note: str | None = None
     category: str = ""
     """The one this call gave, or its vocabulary's own; empty when it gave none."""
-    look: Callable[[], list[Similar]] | None = field(default=None, repr=False, compare=False)
+
+
+class Remembered(_Remembered):
+    """What a write came to."""
+
+    look: Callable[[], list[Similar]] | None = None
+    """How `similar` is found; no part of the answer itself."""
 
     @property
     def similar(self) -> list[Similar]:
@@ -82,6 +89,10 @@ class Outcome:
     @property
     def ok(self) -> bool:
         return self.error is None
+
+    @property
+    def id(self) -> UUID | None:
+        return None if self.remembered is None else self.remembered.id
 
 
 class Page(list[Entry]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -79,13 +78,9 @@ class _Checked(NamedTuple):
 
     content: Content
     draft: Draft
-    ttl_us: int | None
-    always_inject: bool | None
-    encrypted: bool
+    expires_us: int | None
     indexed: bool
     redacted: int
-    expected_revision: int | None
-    idempotency_key: str | None
     request: bytes
 
 
@@ -117,9 +112,9 @@ def remember(
 
     def put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
         kept = _write(engine, tx, ready)
-        if similar is None or kept.id is None:
-            return kept
-        return replace(kept, look=partial(similar, kept.id))
+        if similar is not None and kept.id is not None:
+            kept.look = partial(similar, kept.id)
+        return kept
 
     return _one(engine, caller, asked, put)
 
@@ -135,7 +130,7 @@ def keep(engine: Engine, caller: Caller, asked: Asked) -> Job[Kept]:
     """Remember, for vocabularies that answer with the entry itself and cannot repeat a request."""
 
     def put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Kept:
-        entry, _ = _put(engine, tx, ready)
+        entry, _, _ = _put(engine, tx, ready)
         return Kept(entry, fingerprint(ready.place.key, entry.value))
 
     return _one(engine, caller, asked, put)
@@ -230,7 +225,7 @@ def check_expected(expected: int | None, actual: int) -> None:
 def _check_words(limits: Limits, caller: Caller, profile: Profile, draft: Draft) -> Content:
     """Every check that needs no store; an empty key is still to be made."""
     key = _key(limits, profile, draft)
-    category = check_label("category", _said(draft.category), limits) or profile.default_category
+    category = _label("category", draft.category, limits) or profile.default_category
     refuse_reserved(key, category, profile.reserved_heads)
     check_flag("encrypted", draft.encrypted)
     if draft.always_inject is not None:
@@ -243,20 +238,20 @@ def _check_words(limits: Limits, caller: Caller, profile: Profile, draft: Draft)
         key=key,
         body=_body(limits, profile, draft),
         provenance=provenance_of(caller),
-        namespace=check_label("namespace", draft.namespace, limits),
-        hint=check_hint(_said(draft.hint), limits).strip(),
+        namespace=_label("namespace", draft.namespace, limits),
+        hint="" if draft.hint is None else check_hint(draft.hint, limits).strip(),
         media_type=TEXT if isinstance(draft.text, str) else BYTES,
         category=category,
-        tags=check_tags(_said(draft.tags, ()), limits),
-        conversation=check_label("conversation", _said(draft.conversation), limits) or None,
-        speaker=check_label("speaker", _said(draft.speaker), limits) or None,
+        tags=() if draft.tags is None else check_tags(draft.tags, limits),
+        conversation=_label("conversation", draft.conversation, limits) or None,
+        speaker=_label("speaker", draft.speaker, limits) or None,
         at_us=None if draft.at is None else check_moment("at", draft.at),
     )
 
 
-def _said(value: object, nothing: object = "") -> object:
+def _label(what: str, label: str | None, limits: Limits) -> str:
     """Only None means: not said. Other empty values are checked like any."""
-    return nothing if value is None else value
+    return "" if label is None else check_label(what, label, limits)
 
 
 def _check(engine: Engine, entered: Entered, profile: Profile, draft: Draft, now: int) -> _Checked:
@@ -269,16 +264,12 @@ def _check(engine: Engine, entered: Entered, profile: Profile, draft: Draft, now
     if profile.scrubbed and not draft.encrypted:
         content, redacted = scrubbed(engine, content)
     return _Checked(
-        content=content,
-        draft=draft,
-        ttl_us=profile.retention.expires_us(draft.ttl, now),
-        always_inject=draft.always_inject,
-        encrypted=draft.encrypted,
-        indexed=profile.indexed and not draft.encrypted,
-        redacted=redacted,
-        expected_revision=draft.expected_revision,
-        idempotency_key=draft.idempotency_key,
-        request=_request(engine, entered, profile, draft),
+        content,
+        draft,
+        profile.retention.expires_us(draft.ttl, now),
+        profile.indexed and not draft.encrypted,
+        redacted,
+        _request(engine, entered, profile, draft),
     )
 
 
@@ -311,19 +302,19 @@ def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
     caller, checked = ready.entered.caller.principal, ready.checked
     if replayed := _replay(tx, ready.entered, checked):
         return replayed
-    entry, created = _put(engine, tx, ready)
-    if checked.idempotency_key is not None:
+    entry, id, created = _put(engine, tx, ready)
+    if checked.draft.idempotency_key is not None:
         tx.keep_receipt(
             caller,
-            checked.idempotency_key,
+            checked.draft.idempotency_key,
             checked.request,
             entry,
             created=created,
             redacted=checked.redacted,
         )
     return Remembered(
-        entry.id,
-        entry.key,
+        id,
+        entry.content.key,
         entry.space,
         entry.revision,
         created,
@@ -333,19 +324,20 @@ def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
     )
 
 
-def _put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> tuple[Entry, bool]:
-    """The entry, and whether it is new. Every refusal comes before the first change, so that a row of many can fail
-    alone."""
+def _put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> tuple[Entry, UUID, bool]:
+    """The entry, its id, and whether it is new. Every refusal comes before the first change, so that a row of many can
+    fail alone."""
     caller, checked, content = ready.entered.caller.principal, ready.checked, ready.checked.content
     head = tx.own(ready.place, ready.profile.partition, caller, content.namespace, content.key)
     gone = head is None or (head.row.expires_us is not None and head.row.expires_us <= tx.now)
-    check_expected(checked.expected_revision, 0 if gone or head is None else head.row.revision)
+    check_expected(checked.draft.expected_revision, 0 if gone or head is None else head.row.revision)
     if head is not None and gone and ready.profile.keeps_history:
         tx.purge(ready.place.space.id, [head.row], erase=False)
         head = None
     entry = _create(engine, tx, ready) if head is None else _revise(engine, tx, ready, head)
-    tx.audit("remember", caller, entry.space, entry.id, entry.revision)
-    return entry, gone
+    id = entry.id
+    tx.audit("remember", caller, entry.space, id, entry.revision)
+    return entry, id, gone
 
 
 def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
@@ -355,7 +347,7 @@ def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
         ready.profile.partition,
         ready.entered.caller.principal,
         checked.content,
-        State(checked.ttl_us, bool(checked.always_inject), checked.encrypted),
+        State(checked.expires_us, bool(checked.draft.always_inject), checked.draft.encrypted),
         indexed=checked.indexed,
         cap=engine.limits.entries,
         body_terms=ready.body_terms,
@@ -370,7 +362,7 @@ def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) ->
         ready.place,
         head,
         content._replace(change=Change.REPLACED),
-        State(checked.ttl_us, always, checked.encrypted),
+        State(checked.expires_us, always, checked.draft.encrypted),
         indexed=checked.indexed,
         history=ready.profile.keeps_history,
         keep=engine.limits.revisions,
@@ -381,7 +373,7 @@ def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) ->
 def _always_inject(ready: _Ready, head: Head) -> bool:
     """Who may not flag changes nothing about it, neither by saying so nor by leaving it out."""
     before = head.entry is not None and head.entry.always_inject
-    said = ready.checked.always_inject
+    said = ready.checked.draft.always_inject
     if may_flag(ready.entered.level):
         left_out = before and ready.profile.keeps_omitted
         return left_out if said is None else said
@@ -402,9 +394,9 @@ def _keep_omitted(content: Content, old: Content, draft: Draft) -> Content:
 
 
 def _replay(tx: SealedTransaction, entered: Entered, checked: _Checked) -> Remembered | None:
-    if checked.idempotency_key is None:
+    if checked.draft.idempotency_key is None:
         return None
-    receipt = tx.receipt(entered.caller.principal, checked.idempotency_key)
+    receipt = tx.receipt(entered.caller.principal, checked.draft.idempotency_key)
     if receipt is None or receipt.created_us < tx.now - IDEMPOTENCY_US:
         return None
     if receipt.request != checked.request:

@@ -97,10 +97,15 @@ def analyse(text: str) -> list[str]:
     """The terms to index, in order and with repeats, stop words kept; the first 20,000 in 1.28 M characters."""
     terms: list[str] = []
     for chunk in _chunks(text):
-        terms += (_cached_chunk(chunk) if len(chunk) <= _CACHED_LENGTH else _long_chunk(chunk))[0]
+        terms += analyse_chunk(chunk)
         if len(terms) >= MAX_TERMS:
             break
     return terms[:MAX_TERMS]
+
+
+def analyse_chunk(chunk: str) -> tuple[str, ...]:
+    """The terms of a run without spaces: those of a short text are the terms of its runs, one after the other."""
+    return (_cached_chunk(chunk) if len(chunk) <= _CACHED_LENGTH else _long_chunk(chunk))[0]
 
 
 def analyse_query(text: str) -> list[str]:

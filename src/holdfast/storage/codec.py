@@ -23,7 +23,7 @@ from holdfast.domain.entry import Content, Entry, Revision
 from holdfast.domain.key import is_made
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
-from holdfast.search.analyser import analyse
+from holdfast.search.analyser import analyse, analyse_chunk
 from holdfast.search.traits import CHUNK_CHARACTERS, chunks
 from holdfast.storage.payload import pack, unpack
 
@@ -46,6 +46,10 @@ _FLAGS = [
 ]
 _tuple = tuple.__new__
 """Makes a named tuple without the function Python puts before it, at half its price."""
+_LONG_TEXT = 4_096
+"""Up to here a text is analysed word by word: it cannot reach the analyser's cap on terms."""
+KNOWN_WORDS = 512
+"""Words remembered a key: one costs a tenth of a new one."""
 
 
 def _head_bound(key: DataKey, row: EntryRow) -> bytes:
@@ -200,8 +204,8 @@ def slash_prefixes(name: str) -> list[str]:
 def blind_body(key: DataKey, text: str) -> list[str]:
     """Each chunk sorted by itself: the order of words is not kept, and still a place tells its chunk."""
     if len(text) <= CHUNK_CHARACTERS:
-        return sorted(blind_terms(key, analyse(text)))
-    return [term for chunk in chunks(text) for term in sorted(blind_terms(key, analyse(chunk)))]
+        return sorted(blind_words(key, text))
+    return [term for chunk in chunks(text) for term in sorted(blind_words(key, chunk))]
 
 
 def label_terms(content: Content) -> tuple[list[str], list[str], list[str]]:
@@ -213,14 +217,35 @@ def label_terms(content: Content) -> tuple[list[str], list[str], list[str]]:
     )
 
 
+def blind_words(key: DataKey, text: str) -> list[str]:
+    """The blind terms of a text. Words recur, so those of a space are remembered, blinded, as they were written."""
+    if len(text) > _LONG_TEXT:
+        return blind_terms(key, analyse(text))
+    known = key.words
+    terms: list[str] = []
+    for word in text.split():
+        terms += known.get(word) or _new_word(key, word)
+    return terms
+
+
+def _new_word(key: DataKey, word: str) -> list[str]:
+    terms = blind_terms(key, analyse_chunk(word))
+    if word.isalpha():  # numbers seldom come again
+        if len(key.words) >= KNOWN_WORDS:
+            key.words.clear()
+        key.words[word] = terms
+    return terms
+
+
 def index_text(key: DataKey, content: Content, body_terms: list[str] | None) -> tuple[IndexText, int]:
     """Blind terms of each field, and how many there are. Sorted, so that the index does not keep the order of words."""
-    if body_terms is None:
-        body_terms = blind_body(key, content.text)
-    hint, tags, name = (sorted(blind_terms(key, terms)) for terms in label_terms(content))
-    text = IndexText(" ".join(hint), " ".join(tags), " ".join(name), " ".join(body_terms))
-    return text, len(hint) + len(tags) + len(name) + len(body_terms)
+    body = blind_body(key, content.text) if body_terms is None else body_terms
+    hint = blind_words(key, content.hint) if content.hint else []
+    tags = blind_words(key, " ".join(content.tags)) if content.tags else []
+    name = [] if is_made(content.key) else blind_words(key, _SIGNS.sub(" ", content.key))
+    text = IndexText(_field(hint), _field(tags), _field(name), " ".join(body))
+    return text, len(hint) + len(tags) + len(name) + len(body)
 
 
-def flags_of(*, always_inject: bool, encrypted: bool, quarantined: bool) -> int:
-    return always_inject * ALWAYS_INJECT | encrypted * ENCRYPTED | quarantined * QUARANTINED
+def _field(terms: list[str]) -> str:
+    return " ".join(sorted(terms)) if len(terms) > 1 else "".join(terms)

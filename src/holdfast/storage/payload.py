@@ -29,11 +29,11 @@ _tuple = tuple.__new__
 def pack(owner: Principal, content: Content) -> bytes:
     writer = content.provenance
     who = _joined(
-        owner.kind.value,
+        owner.kind,
         owner.id,
         writer.by,
         writer.door,
-        writer.source.value,
+        writer.source,
         writer.conversation or "",
         writer.run or "",
     )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.contracts.rows import (
+    ALWAYS_INJECT,
+    ENCRYPTED,
     GUEST,
+    QUARANTINED,
     STORE,
     AuditRow,
     EntryRow,
@@ -33,7 +35,6 @@ from holdfast.domain.principal import Principal
 from holdfast.domain.space import SpaceKind
 from holdfast.storage.codec import (
     entry_of,
-    flags_of,
     grant_code,
     index_text,
     labels_of,
@@ -59,8 +60,8 @@ class State(NamedTuple):
 
     @property
     def flags(self) -> int:
-        return flags_of(
-            always_inject=self.always_inject, encrypted=self.encrypted, quarantined=self.quarantined
+        return (
+            self.always_inject * ALWAYS_INJECT | self.encrypted * ENCRYPTED | self.quarantined * QUARANTINED
         )
 
 
@@ -107,8 +108,23 @@ class SealedTransaction:
     def by_key(self, place: Place, visible: Visible, namespace: str, key: str) -> list[Head]:
         return self._sealed.heads_by_key(self.tx.entries, place.keys, visible, namespace, key)
 
-    def by_number(self, visible: Visible, number: int, *, trashed: bool = False) -> Head | None:
-        return self._sealed.by_number(visible, number, trashed=trashed, reads=self.tx.entries)
+    def by_number(self, place: Place, visible: Visible, number: int, *, trashed: bool = False) -> Head | None:
+        find = self.tx.entries.trashed_by_number if trashed else self.tx.entries.by_number
+        row = find(visible, number)
+        return None if row is None else self._sealed.head(place.keys, row)
+
+    def require_all_keys(self, place: Place) -> None:
+        """What is not found under some of a space's keys may lie under others: keys that changed are read again."""
+        made = () if place.new_key is None else (place.new_key.key_id,)
+        stored = tuple(row.key_id for row in self.tx.keys.of(place.space.id))
+        if stored + made != place.keys.known:
+            raise StaleKeys(place.space.id)
+
+    def has_locked(self, place: Place, visible: Visible) -> bool:
+        keys = place.keys
+        if len(keys.readable) == len(keys.known) and place.new_key is None:
+            return False
+        return self.tx.entries.count_locked(visible, list(keys.readable)) > 0
 
     def trashed_by_key(self, place: Place, visible: Visible, namespace: str, key: str) -> list[Head]:
         blinds = place.keys.blinds(namespace, key)
@@ -120,9 +136,9 @@ class SealedTransaction:
     ) -> Head | None:
         """The caller's own live row, expired ones included: they still hold the key until they are removed."""
         visible = self._sealed.visible(place.space, owner, (partition,), _BEFORE_ALL_TIME)
-        for head in self.by_key(place, visible, namespace, key):
-            if head.row.owner == visible.viewer:
-                return head
+        for row in self.tx.entries.by_key(visible, place.keys.blinds(namespace, key)):
+            if row.owner == visible.viewer:
+                return self._sealed.head(place.keys, row)
         return None
 
     # Writing entries
@@ -151,25 +167,26 @@ class SealedTransaction:
         key = place.key
         text, length = _index_text(key, content, body_terms, indexed=indexed)
         seq = self._advance(place, 1, int(length > 0), length, cap)
-        number = new_number()
-        guest = 0 if place.space.owner == owner and place.space.kind is not SpaceKind.SHARED else GUEST
+        number, name = new_number(), place.space.name
+        guest = 0 if name.owner == owner and name.kind is not SpaceKind.SHARED else GUEST
+        revision, trashed_us, unsealed = 1, None, b""
         row = EntryRow(
-            number=number,
-            partition=partition,
-            owner=self._sealed.blind(owner),
-            key=blind_key(key, content.namespace, content.key),
-            revision=1,
-            born=seq,
-            seq=seq,
-            created_us=self.now if created_us is None else created_us,
-            updated_us=self.now,
-            expires_us=state.expires_us,
-            trashed_us=None,
-            flags=state.flags | guest,
-            length=length,
-            key_id=key.key_id,
-            labels=labels_of(key, partition, content),
-            sealed=b"",
+            number,
+            partition,
+            self._sealed.blind(owner),
+            blind_key(key, content.namespace, content.key),
+            revision,
+            seq,
+            seq,
+            self.now if created_us is None else created_us,
+            self.now,
+            state.expires_us,
+            trashed_us,
+            state.flags | guest,
+            length,
+            key.key_id,
+            labels_of(key, partition, content),
+            unsealed,
         )
         while not self.tx.entries.insert(place.space.id, seal_entry(key, row, owner, content)):
             number = new_number()
@@ -373,18 +390,13 @@ class SealedTransaction:
     ) -> None:
         """Adds a line to the log, in this transaction: keyed ids, no text, linked to the line before."""
         key = self._sealed.store_key
-        row = AuditRow(
-            self.now,
-            operation,
-            self._sealed.blind(actor),
-            b"" if space is None else fingerprint(key, space.bytes),
-            b"" if entry is None else fingerprint(key, entry.bytes),
-            revision,
-            key.key_id,
-            b"",
-        )
+        actor_code = self._sealed.blind(actor)
+        space_code = b"" if space is None else fingerprint(key, space.bytes)
+        entry_code = b"" if entry is None else fingerprint(key, entry.bytes)
+        said = (self.now, operation, actor_code, space_code, entry_code, revision, key.key_id)
         last = self.tx.audit.last()
-        self.tx.audit.append(row._replace(link=audit_link(key, last.link if last else b"", row)))
+        link = audit_link(key, last.link if last else b"", AuditRow(*said, b""))
+        self.tx.audit.append(AuditRow(*said, link))
 
     # Details
 
@@ -421,14 +433,11 @@ def receipt_key(sealed: Sealed, key: str) -> bytes:
 
 def audit_link(key: DataKey, before: bytes, row: AuditRow) -> bytes:
     """Every field with its length, so that nothing can move from one to the next."""
-    operation = row.operation.encode()
-    parts = (before, operation, row.actor, row.space, row.object)
-    sizes = bytes(map(len, parts))
-    return blake2b(
-        sizes + b"".join(parts) + _AUDIT.pack(row.at_us, row.revision, row.key_id),
-        key=key.rows,
-        digest_size=20,
-    ).digest()
+    at_us, operation, actor, space, entry, revision, key_id, _ = row
+    parts = (before, operation.encode(), actor, space, entry)
+    link = key.links.copy()
+    link.update(bytes(map(len, parts)) + b"".join(parts) + _AUDIT.pack(at_us, revision, key_id))
+    return link.digest()
 
 
 _AUDIT = struct.Struct(">qqq")

@@ -405,11 +405,11 @@ class EntryWrites(EntryReads):
             self._label(place, row)
 
     def _label(self, place: int, row: EntryRow) -> None:
-        for label in _split(row.labels):
-            self._tx.run(
-                "INSERT INTO labels (space, label, seq, entry) VALUES (?, ?, ?, ?)",
-                (place, label, row.seq, _entry(place, row.number)),
-            )
+        entry, seq = _entry(place, row.number), row.seq
+        self._tx.run_many(
+            "INSERT INTO labels (space, label, seq, entry) VALUES (?, ?, ?, ?)",
+            [(place, label, seq, entry) for label in _split(row.labels)],
+        )
 
     def _unlabel(self, place: int, entry: int, labels: bytes, seq: int) -> None:
         for label in _split(labels):
