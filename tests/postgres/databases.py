@@ -23,6 +23,9 @@ def empty_database(login: str | None = None) -> Iterator[str]:
         db.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
         owner = sql.SQL(" OWNER {}").format(sql.Identifier(login)) if login else sql.SQL("")
         db.execute(sql.SQL("CREATE DATABASE {}{}").format(sql.Identifier(name), owner))
+    if login:  # an administrator's part
+        with psycopg.connect(make_conninfo(database(), dbname=name)) as db:
+            db.execute("CREATE EXTENSION vector")
     try:
         yield make_conninfo(database(), dbname=name, **({"user": login} if login else {}))
     finally:

@@ -174,7 +174,9 @@ class TestALoginThatIsNoSuperuser:
         with psycopg.connect(dsn, autocommit=True) as db:
             db.execute("DROP ROLE IF EXISTS holdfast_test_login")
             db.execute("CREATE ROLE holdfast_test_login LOGIN CREATEROLE")
-            db.execute("GRANT holdfast_app, holdfast_store TO holdfast_test_login")
+            db.execute(
+                "GRANT holdfast_app, holdfast_store TO holdfast_test_login WITH INHERIT FALSE, SET TRUE"
+            )
             with empty_database("holdfast_test_login") as owned:
                 yield owned
             db.execute("DROP ROLE holdfast_test_login")

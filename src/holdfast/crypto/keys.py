@@ -75,8 +75,9 @@ class DataKey:
         self.labels = blake2b(key=_derive(secret, b"labels"), digest_size=8)
         self.terms = blake2b(key=_derive(secret, b"terms"), digest_size=TERM_BYTES)
         self.fingerprints = blake2b(key=_derive(secret, b"fingerprints"), digest_size=16)
-        self.rows = blake2b(key=_derive(secret, b"rows"), digest_size=16)
-        self.links = blake2b(key=_derive(secret, b"rows"), digest_size=20)
+        rows = _derive(secret, b"rows")
+        self.rows = blake2b(key=rows, digest_size=16)
+        self.links = blake2b(key=rows, digest_size=20)
         self.vectors = AESGCM(_derive(secret, b"vectors"))
         self.rotation = _derive(secret, b"rotation")
         self.words: dict[str, list[str]] = {}

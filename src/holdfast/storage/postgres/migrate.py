@@ -97,8 +97,8 @@ def _explained(error: psycopg.Error) -> Exception:
     match error:
         case errors.InsufficientPrivilege():
             return Backend(
-                "The database login may not set up the store: it needs CREATE on the database and CREATEROLE, or an "
-                "administrator who runs schema.sql."
+                "The database login may not set up the store: it needs CREATE on the database, CREATEROLE, and the "
+                "extension `vector`. Or let an administrator run schema.sql."
             )
         case errors.FeatureNotSupported() | errors.UndefinedFile():
             return Backend("The database server has no pgvector extension; install `vector` 0.7 or newer.")

@@ -1,5 +1,6 @@
 -- The schema as all migrations leave it, to be read; a test compares the two. An administrator may run it in place of the
--- migrations, when the login of Holdfast is not allowed to (then GRANT holdfast_app, holdfast_store TO that login).
+-- migrations, when the login of Holdfast is not allowed to (then GRANT holdfast_app, holdfast_store TO that login
+-- WITH INHERIT FALSE, SET TRUE).
 CREATE SCHEMA holdfast;
 
 -- The steps that made this schema.
@@ -25,8 +26,9 @@ BEGIN
                 NULL; -- another database of this server was quicker
             END;
         END IF;
-        IF NOT pg_has_role(current_user, wanted, 'MEMBER') THEN
-            EXECUTE format('GRANT %I TO %I', wanted, current_user);
+        -- To be taken on, never inherited: the login's own rights reach no row.
+        IF NOT pg_has_role(current_user, wanted, 'SET') THEN
+            EXECUTE format('GRANT %I TO %I WITH INHERIT FALSE, SET TRUE', wanted, current_user);
         END IF;
     END LOOP;
 END

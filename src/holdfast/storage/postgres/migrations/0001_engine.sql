@@ -21,8 +21,9 @@ BEGIN
                 NULL; -- another database of this server was quicker
             END;
         END IF;
-        IF NOT pg_has_role(current_user, wanted, 'MEMBER') THEN
-            EXECUTE format('GRANT %I TO %I', wanted, current_user);
+        -- To be taken on, never inherited: the login's own rights reach no row.
+        IF NOT pg_has_role(current_user, wanted, 'SET') THEN
+            EXECUTE format('GRANT %I TO %I WITH INHERIT FALSE, SET TRUE', wanted, current_user);
         END IF;
     END LOOP;
 END
