@@ -124,10 +124,10 @@ def test_an_absurd_model_is_held_back_until_a_person_lets_it_serve(
     alice = memory.user("alice")
     alice.recall("anything")
     held_back(memory)
-    status = memory.index()
-    assert (status.embedder, status.pending) == ("sensible-1", 0)
-    assert status.overlap is not None
-    assert status.overlap < 0.2
+    assert (served(memory), memory.index().pending) == ("sensible-1", 0)
+    [overlap] = [row.overlap for row in engine_of(memory).sealed.store.models.all() if row.name == "absurd-9"]
+    assert overlap is not None
+    assert overlap < 0.2
     assert "shares only" in caplog.text
     hits = alice.recall("red car")
     assert (keys(hits), hits.degraded) == (["garage"], True)
@@ -135,6 +135,14 @@ def test_an_absurd_model_is_held_back_until_a_person_lets_it_serve(
     assert (status.embedder, status.following) == ("absurd-9", None)
     assert not alice.recall("red car").degraded
     assert memory.settle().embedder == "absurd-9"
+
+
+@pytest.mark.xfail(strict=True, reason="only the log names a model that is held")
+def test_the_index_names_a_model_that_is_held_back(door: Door, board: Switchboard, path: Path) -> None:
+    memory = door.open(path, embedder=ABSURD)
+    memory.user("alice").recall("anything")
+    held_back(memory)
+    assert "absurd-9" in str(memory.index())
 
 
 def held_back(memory: Memory) -> None:
@@ -145,9 +153,6 @@ def held_back(memory: Memory) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a model that is held counts as one that follows, so settle waits for it"
-)
 def test_settling_ends_when_a_model_is_held_back(door: Door, board: Switchboard, path: Path) -> None:
     memory = door.open(path, embedder=ABSURD)
     memory.user("alice").recall("anything")
@@ -155,9 +160,6 @@ def test_settling_ends_when_a_model_is_held_back(door: Door, board: Switchboard,
     assert memory.settle(timeout=1).pending == 0
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a model that is held counts as one that follows, so settle waits for it"
-)
 def test_going_back_from_a_model_that_was_held_settles(door: Door, board: Switchboard, path: Path) -> None:
     memory = door.open(path, embedder=ABSURD)
     memory.user("alice").recall("anything")
@@ -188,9 +190,6 @@ def test_a_change_that_stopped_half_way_goes_on_where_it_stopped(
     assert len(board.notes) == left < NOTES
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a model nobody configures any more follows for ever, and settle waits for it"
-)
 def test_going_back_from_a_change_that_stopped_half_way_settles(
     door: Door, board: Switchboard, path: Path
 ) -> None:
@@ -201,9 +200,6 @@ def test_going_back_from_a_change_that_stopped_half_way_settles(
     assert (status.embedder, status.pending) == ("sensible-1", 0)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a model nobody configures any more follows for ever, and settle waits for it"
-)
 def test_a_third_model_after_a_change_that_stopped_half_way_serves_and_settles(
     door: Door, board: Switchboard, path: Path
 ) -> None:

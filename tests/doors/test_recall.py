@@ -313,7 +313,6 @@ def test_a_role_that_lost_the_rule_to_read_may_not_recall(memory: Memory, spaces
         intern.recall("walrus", spaces=spaces)
 
 
-@pytest.mark.xfail(strict=True, reason="how rare a word is counts over rows that the caller may not see")
 @pytest.mark.parametrize("word", ["walrus", "budget"])
 def test_the_order_does_not_tell_what_a_private_room_holds(memory: Memory, alice: Own, word: str) -> None:
     for text in ("the walrus thing", "the budget thing"):
@@ -326,9 +325,6 @@ def test_the_order_does_not_tell_what_a_private_room_holds(memory: Memory, alice
     assert after == before
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a note lends its words to its neighbours although it may not be shown"
-)
 @pytest.mark.parametrize("why", ["expired", "quarantined"])
 def test_a_note_that_may_not_be_shown_lends_no_words_to_its_neighbours(
     memory: Memory, alice: Own, clock: FixedClock, why: str

@@ -61,9 +61,6 @@ def test_a_note_is_found_without_any_of_its_words(door: Door) -> None:
     assert keys(alice.recall("kitten"))[0] == "sofa"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="cosines are scaled between the nearest and the farthest, here the same"
-)
 def test_the_only_note_of_a_space_is_found_by_meaning(door: Door) -> None:
     memory = door.open(embedder=SENSIBLE)
     memory.user("alice").remember("a red car", key="k")
@@ -97,9 +94,6 @@ def test_a_write_does_not_wait_for_its_vector_and_is_found_by_words_at_once(
     assert memory.index().pending == 0
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the serving model is looked up before the embedder is opened and enrolled"
-)
 def test_the_first_recall_of_a_new_store_is_not_degraded(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     """The embedder works, and there is no other whose vectors would have to be made anew."""
     monkeypatch.setattr(settle, "STEP_SECONDS", 60)
@@ -347,7 +341,6 @@ def test_an_empty_question_needs_no_embedder(door: Door, board: Switchboard) -> 
     assert (len(hits), hits.degraded) == (4, False)
 
 
-@pytest.mark.xfail(strict=True, reason="one text that a model cannot take holds up every later one, for ever")
 def test_a_text_that_the_model_cannot_take_leaves_the_others_their_vectors(
     door: Door, board: Switchboard
 ) -> None:
@@ -435,19 +428,7 @@ def test_a_moved_note_takes_its_meaning_along_and_leaves_nothing_behind(door: Do
     assert keys(alice.recall("automobile", spaces=["team"]))[0] == "garage"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "held",
-        pytest.param(
-            "held_signed",
-            marks=pytest.mark.xfail(
-                strict=True,
-                reason="no vector counts as cosine 0, which is above a question's negative cosines",
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize("name", ["held", "held_signed"])
 def test_a_note_that_waits_for_its_vector_is_no_hit_for_what_it_does_not_say(
     door: Door, board: Switchboard, name: str
 ) -> None:

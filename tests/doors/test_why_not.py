@@ -151,9 +151,6 @@ def test_ranks_count_over_all_searched_spaces(alice: Own) -> None:
     assert alice.why_not("walrus", entry, limit=6).stage == "shown"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="word and vector ranks count within one space and are held against the limit"
-)
 def test_an_entry_that_other_spaces_put_below_the_limit_is_at_limit(alice: Own) -> None:
     alice.create_space("team")
     for number in range(5):
@@ -162,7 +159,6 @@ def test_an_entry_that_other_spaces_put_below_the_limit_is_at_limit(alice: Own) 
     assert alice.why_not("walrus", entry, limit=5).stage == "limit"
 
 
-@pytest.mark.xfail(strict=True, reason="places are counted without the filters of the question")
 def test_a_place_is_that_among_what_the_filters_leave(alice: Own) -> None:
     for number in range(12):
         keep(alice, "walrus walrus walrus", key=f"k{number}", hint="walrus")
@@ -183,7 +179,6 @@ def test_shown_is_said_of_exactly_the_hits(alice: Own) -> None:
     assert set(stages.values()) == {"shown", "limit"}
 
 
-@pytest.mark.xfail(strict=True, reason="an empty question is ranked by words, of which it has none")
 def test_an_empty_question_asks_for_the_newest(alice: Own) -> None:
     ids = [keep(alice, f"note {number}", key=f"k{number}") for number in range(4)]
     stages = [alice.why_not("", entry, limit=2).stage for entry in ids]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import psycopg
 import pytest
@@ -9,7 +11,9 @@ from numpy.typing import NDArray
 
 from holdfast.contracts.storage import Transaction
 from holdfast.domain.errors import InvalidField
+from holdfast.storage.postgres.connections import Halfvec, adapt
 from holdfast.storage.postgres.store import PostgresStore
+from holdfast.storage.postgres.vectors import _nearest
 from tests.conformance.rows import HERE, THERE, derived_row, entry_row, make_spaces
 
 DIMENSIONS, ENTRIES, MODEL, KEY = 32, 400, 1, 1
@@ -78,16 +82,29 @@ def test_equal_cosines_come_by_number(store: PostgresStore) -> None:
 
 class TestAnIndex:
     @pytest.fixture(autouse=True)
-    def index(self, store: PostgresStore) -> str:
-        return store.build_vector_index(HERE, MODEL, DIMENSIONS)
+    def index(self, store: PostgresStore) -> Iterator[str]:
+        yield store.build_vector_index(HERE, MODEL, DIMENSIONS)
+        store.drop_vector_index(HERE, MODEL)
 
-    def test_is_used_and_finds_nearly_the_same(self, dsn: str, store: PostgresStore) -> None:
-        with psycopg.connect(dsn) as db:
-            db.execute("ANALYZE holdfast.derived")
+    def test_finds_nearly_the_same_and_as_many_as_asked_for(self, store: PostgresStore) -> None:
         exact = {number for number, _ in nearest(store, VECTORS[5], None)[:60]}
         found = {number for number, _ in nearest(store, VECTORS[5], 60)}
         assert len(found) == 60, "it goes on after the 40 that an index gives at once"
         assert len(found & exact) >= 55
+
+    def test_is_what_the_statement_reads_in_the_order_of_nearness(self, dsn: str, index: str) -> None:
+        values = {
+            "space": HERE,
+            "model": MODEL,
+            "key_id": KEY,
+            "query": Halfvec.of(stored(VECTORS[0])),
+            "limit": 9,
+        }
+        with psycopg.connect(dsn) as db:
+            adapt(db)
+            db.execute("SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off")
+            rows = db.execute(b"EXPLAIN " + _nearest(DIMENSIONS).sql, values).fetchall()
+        assert any(f"Index Scan using {index}" in line for (line,) in rows)
 
     def test_can_be_built_twice_and_dropped_twice(self, dsn: str, store: PostgresStore, index: str) -> None:
         assert store.build_vector_index(HERE, MODEL, DIMENSIONS) == index
@@ -108,7 +125,6 @@ class TestAnIndex:
                 (HERE, index),
             ).fetchall()
         assert rows == [(True,)]
-        store.drop_vector_index(HERE, MODEL)
 
 
 def test_too_many_dimensions_for_an_index_are_refused(store: PostgresStore) -> None:

@@ -381,7 +381,6 @@ def test_changed_models_and_progress_leave_words_and_nothing_raises(
         again.user("ada").recall("automobile")
 
 
-@pytest.mark.xfail(strict=True, reason="numpy's ValueError reaches the caller")
 def test_a_model_of_a_negative_length_leaves_words_and_nothing_raises(
     memory: holdfast.Memory, tmp_path: Path, clock: FixedClock
 ) -> None:

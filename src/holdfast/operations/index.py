@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from holdfast.contracts.embedder import Embedder, EmbedderBroken
-from holdfast.contracts.rows import FOLLOWING, FORMER, SERVING, ModelRow
+from holdfast.contracts.rows import FOLLOWING, FORMER, HELD, SERVING, ModelRow
 from holdfast.contracts.storage import Transaction
 from holdfast.storage.sealed import Sealed
 
@@ -36,6 +36,8 @@ class IndexStatus:
     """The model whose vectors serve recall; None while words alone do."""
     following: str | None = None
     """The model that takes over once all its vectors are made."""
+    held: str | None = None
+    """A model that agrees too little with the serving one; `use_model` lets it serve."""
     overlap: float | None = None
     """How many of the nearest ten the last change of model kept, on a sample."""
     note: str | None = None
@@ -113,28 +115,37 @@ class Index:
         self._retry_at = time.monotonic() + RETRY_SECONDS
 
     def _enrol(self, embedder: Embedder) -> None:
-        """The first model serves at once; another one follows until it has caught up."""
-        if any(
-            row.name == embedder.model_id and row.state != FORMER for row in self._sealed.store.models.all()
-        ):
+        """The first model serves at once; another one follows until it has caught up. One that followed before and is
+        no longer configured stands back; its vectors stay."""
+        states = {row.name: row.state for row in self._sealed.store.models.all()}
+        known = states.pop(embedder.model_id, FORMER)
+        if known != FORMER and not {FOLLOWING, HELD}.intersection(states.values()):
             return
         now = self._clock()
 
         def write(tx: Transaction) -> None:
             rows = tx.models.all()
-            known = next((row for row in rows if row.name == embedder.model_id), None)
-            if known is None:
-                serves = not any(row.state == SERVING for row in rows)
-                tx.models.insert(
-                    embedder.model_id, embedder.dimensions, SERVING if serves else FOLLOWING, now
-                )
-            elif known.state == FORMER:
-                tx.models.set_state(known.model, FOLLOWING, known.overlap)
+            own = next((row for row in rows if row.name == embedder.model_id), None)
+            for row in rows:
+                if row is not own and row.state in (FOLLOWING, HELD):
+                    tx.models.set_state(row.model, FORMER, row.overlap)
+            if own is None:
+                state = FOLLOWING if any(row.state == SERVING for row in rows) else SERVING
+                tx.models.insert(embedder.model_id, embedder.dimensions, state, now)
+            elif own.state == FORMER:
+                tx.models.set_state(own.model, FOLLOWING, own.overlap)
 
         self._sealed.store.write(write)
 
     def serving(self) -> ModelRow | None:
-        return next((row for row in self._sealed.store.models.all() if row.state == SERVING), None)
+        """The model whose vectors answer; one whose row makes no sense does not."""
+        rows = self._sealed.store.models.all()
+        return next((row for row in rows if row.state == SERVING and row.dimensions > 0), None)
+
+    def ready(self) -> ModelRow | None:
+        """The serving model, once the configured embedder is known to the store."""
+        self.embedder()
+        return self.serving()
 
     def own(self, embedder: Embedder) -> ModelRow | None:
         """The row of the embedder's own model."""
@@ -162,16 +173,17 @@ class Index:
     def status(self) -> IndexStatus:
         rows = self._sealed.store.models.all()
         serving = next((row for row in rows if row.state == SERVING), None)
-        behind = next((row for row in rows if row.state not in (SERVING, FORMER)), None)
+        behind = next((row for row in rows if row.state == FOLLOWING), None)
         model = behind or serving or _NO_MODEL
         pending = 0 if self._open is None else self._sealed.store.derived.count_behind(model.model)
         note = "Words alone decide: no embedder is configured." if self._open is None else self.broken
         return IndexStatus(
             pending,
             serving.name if serving else None,
-            behind.name if behind else None,
-            model.overlap,
-            note,
+            following=behind.name if behind else None,
+            held=next((row.name for row in rows if row.state == HELD), None),
+            overlap=model.overlap,
+            note=note,
         )
 
 

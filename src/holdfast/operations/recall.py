@@ -26,7 +26,7 @@ from holdfast.operations.spaces import enterable
 from holdfast.search.analyser import analyse
 from holdfast.search.fusion import Ranking, common_scale, fuse
 from holdfast.search.question import Question, in_first_person, read_question
-from holdfast.search.space import Bools, Floats, together
+from holdfast.search.space import Bools, Floats, Ints, together
 from holdfast.search.typos import corrections
 from holdfast.search.words import Posting, WordScores, posting, rarities, score_words
 from holdfast.storage.view import View
@@ -49,8 +49,9 @@ class Searched:
     entered: Entered
     visible: Visible
     view: View
-    allowed: Bools
-    """Access and filters. What is not allowed has no part in any score."""
+    """Of what the caller may see: nothing else has a part in any score."""
+    wanted: Bools | None
+    """What the filters leave; None without filters."""
     words: WordScores | None = None
     ranking: Ranking | None = None
 
@@ -65,10 +66,10 @@ class Chosen(NamedTuple):
 
 def recall(engine: Engine, caller: Caller, ask: Ask) -> Hits:
     limit = check_limit(ask.limit, engine.limits.search_hits)
-    now, serving = engine.clock(), engine.index.serving()
+    now, serving = engine.clock(), engine.index.ready()
     searched = enter_all(engine, caller, ask, serving, now)
     if not ask.query.strip():
-        return Hits(_shown(engine, _newest(searched, limit + SPARE), limit, explain=False))
+        return Hits(_shown(engine, newest(searched, limit + SPARE), limit, explain=False))
     ranked, degraded = rank(engine, searched, ask.query, serving, limit)
     return Hits(_shown(engine, best(ranked, limit + SPARE), limit, explain=ask.explain), degraded)
 
@@ -76,15 +77,16 @@ def recall(engine: Engine, caller: Caller, ask: Ask) -> Hits:
 def enter_all(engine: Engine, caller: Caller, ask: Ask, serving: ModelRow | None, now: int) -> list[Searched]:
     """The spaces that are named, or all that the caller may search, each with what may be seen of it."""
     if ask.spaces is None:
+        enter(engine, caller, None, Op.SEARCH, now)  # a role without the rule to read is told so
         found = enterable(engine, caller, Op.SEARCH, now)
     else:
         found = [enter(engine, caller, ref, Op.SEARCH, now) for ref in ask.spaces]
     model, dimensions = (serving.model, serving.dimensions) if serving else (SIGNALS_ONLY, 0)
     searched = []
     for each in {one.space.id: one for one in found if one.space.stored}.values():
-        view = engine.index.views.of(each.space.id, model, dimensions)
         visible = visible_to(engine, each, ask.partitions, now)
-        searched.append(Searched(each, visible, view, _allowed(engine, view, visible, ask)))
+        view = engine.index.views.shown(visible, model, dimensions)
+        searched.append(Searched(each, visible, view, _wanted(engine, view, visible, ask)))
     return searched
 
 
@@ -117,16 +119,14 @@ def _ranked(
     words, cosines = [], []
     for each, own in zip(searched, postings, strict=True):
         scores = score_words(each.view.prepared, own, rarity)
-        words.append(replace(scores, score=scores.score * each.allowed))
+        words.append(replace(scores, score=_only(scores.score, each.wanted)))
         cosines.append(None if vector is None else _cosines(engine, each, vector, words[-1]))
     scale = common_scale(words, cosines)
     return [
         replace(
             each,
             words=score,
-            ranking=fuse(
-                each.view.prepared, question, own, score, cosine, scale, limit + SPARE, each.allowed
-            ),
+            ranking=fuse(each.view.prepared, question, own, score, cosine, scale, limit + SPARE, each.wanted),
         )
         for each, own, score, cosine in zip(searched, postings, words, cosines, strict=True)
     ]
@@ -144,27 +144,29 @@ def _postings(
     ]
 
 
+def _only(values: Floats, wanted: Bools | None) -> Floats:
+    return values if wanted is None else values * wanted
+
+
 def _cosines(engine: Engine, each: Searched, vector: Floats, words: WordScores) -> Floats:
     """What words put first is never judged by a guess at its meaning."""
-    also = words.best(WORD_POOL)
-    cosines: Floats = engine.index.views.cosines(each.view, vector, also) * each.allowed
-    return cosines
+    return _only(engine.index.views.cosines(each.view, vector, words.best(WORD_POOL)), each.wanted)
 
 
-def _allowed(engine: Engine, view: View, visible: Visible, ask: Ask) -> Bools:
-    """Access and filters, before any limit."""
-    allowed = view.allowed(visible)
+def _wanted(engine: Engine, view: View, visible: Visible, ask: Ask) -> Bools | None:
+    """What the filters leave, before any limit."""
+    masks = []
     if ask.since_us is not None or ask.until_us is not None:
-        allowed &= view.during(ask.since_us, ask.until_us)
-    wanted = [("category", ask.category)] if ask.category else []
-    for kind, value in [*wanted, *(("tag", tag) for tag in ask.tags)]:
+        masks.append(view.during(ask.since_us, ask.until_us))
+    category = [("category", ask.category)] if ask.category else []
+    for kind, value in [*category, *(("tag", tag) for tag in ask.tags)]:
         labels = [
             blind_label(key, room, kind, value)
             for key in engine.sealed.keyring.of(view.space).all()
             for room in visible.partitions
         ]
-        allowed &= engine.index.views.labelled(view, labels)
-    return allowed
+        masks.append(engine.index.views.labelled(view, labels))
+    return np.logical_and.reduce(masks) if masks else None
 
 
 def _vector(
@@ -176,7 +178,7 @@ def _vector(
         name
         for each in searched
         if (people := each.view.prepared.people_named(text))
-        for name in each.view.spoke(people, each.allowed)
+        for name in each.view.spoke(people)
     }
     return engine.index.query_vector(in_first_person(text, named), serving)
 
@@ -196,7 +198,7 @@ def _spellings(engine: Engine, searched: Sequence[Searched], question: Question)
     vocabulary = {
         term
         for each in searched
-        for entry in open_shown(engine, each, each.view.columns.numbers[each.allowed][-VOCABULARY:].tolist())
+        for entry in open_shown(engine, each, each.view.columns.numbers[-VOCABULARY:].tolist())
         for part in (entry.text, entry.hint, entry.key, *entry.tags)
         for term in analyse(part)
     }
@@ -226,15 +228,20 @@ def best(searched: Sequence[Searched], count: int) -> list[Chosen]:
     return [Chosen(each, -place, -score) for score, _, place, each in found[:count]]
 
 
-def _newest(searched: Sequence[Searched], count: int) -> list[Chosen]:
+def newest(searched: Sequence[Searched], count: int) -> list[Chosen]:
     """An empty question asks for what changed last."""
     found = [
         (int(each.view.columns.updated[place]), place, each)
         for each in searched
-        for place in np.flatnonzero(each.allowed)[-count:].tolist()
+        for place in _places(each)[-count:].tolist()
     ]
     found.sort(key=lambda one: one[:2], reverse=True)
     return [Chosen(each, place, 0.0) for _, place, each in found[:count]]
+
+
+def _places(each: Searched) -> Ints:
+    everything = np.arange(len(each.view), dtype=np.int32)
+    return everything if each.wanted is None else everything[each.wanted]
 
 
 def _shown(engine: Engine, chosen: Sequence[Chosen], limit: int, *, explain: bool) -> list[Hit]:

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from holdfast.contracts.embedder import Embedder, EmbedderBroken
-from holdfast.contracts.rows import FOLLOWING, FORMER, HELD, SERVING, DerivedRow, EntryRow, ModelRow
+from holdfast.contracts.rows import (
+    FOLLOWING,
+    FORMER,
+    HELD,
+    SERVING,
+    DerivedRow,
+    EntryRow,
+    ModelRow,
+    SpaceState,
+)
 from holdfast.contracts.storage import Transaction
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import HoldfastError, NotFound, Unavailable
@@ -107,7 +116,7 @@ def _settle_space(
         rows = store.outlines.changed(space, store.derived.progress(model, space), size)
         derived = _derive(engine, embedder, model, space, rows)
         upto = rows[-1].seq if len(rows) == size else max(state.seq, rows[-1].seq if rows else 0)
-        engine.run_job(partial(_put, model=model, space=space, derived=derived, upto=upto))
+        engine.run_job(partial(_put, model=model, space=space, derived=derived, since=state, upto=upto))
         done += len(derived)
         if len(rows) < size:
             break
@@ -161,14 +170,19 @@ def _text_before(engine: Engine, entry: Entry, view: View | None) -> str | None:
     return before.text if before is not None and before.content.is_text else None
 
 
-def _put(tx: Transaction, model: int, space: UUID, derived: Sequence[DerivedRow], upto: int) -> None:
-    """An entry that changed or went meanwhile is left alone; a key that was rotated away is not brought back."""
+def _put(
+    tx: Transaction, model: int, space: UUID, derived: Sequence[DerivedRow], since: SpaceState, upto: int
+) -> None:
+    """An entry that changed or went meanwhile is left alone; a key that was rotated away is not brought back. When
+    something went or came back since, how far this has come is left open: the next round finds it out."""
     known = {row.key_id for row in tx.keys.of(space)}
     if any(row.key_id not in known for row in derived):
         raise StaleKeys(space)
     for row in derived:
         tx.derived.put(space, row)
-    tx.derived.advance(model, space, upto)
+    now = tx.spaces.state(space)
+    if now is not None and now.removed == since.removed:
+        tx.derived.advance(model, space, upto)
     if derived:
         tx.spaces.count_settled(space)
 

@@ -16,8 +16,9 @@ from holdfast.operations.recall import Searched, open_shown
 from holdfast.operations.resolve import Target, look_up, opened, seek
 from holdfast.search.duplicates import HINT_COSINE, Verdict, compare
 from holdfast.search.question import read_question
-from holdfast.search.space import Ints
+from holdfast.search.space import Bools, Ints
 from holdfast.search.words import posting, score_words
+from holdfast.storage.view import View
 
 CANDIDATES = 20
 """Entries looked at, by words and by meaning each."""
@@ -33,16 +34,16 @@ def similar(engine: Engine, caller: Caller, target: Target, limit: int = SHOWN) 
         return []
     serving = engine.index.serving()
     model, dimensions = (serving.model, serving.dimensions) if serving else (SIGNALS_ONLY, 0)
-    view = engine.index.views.of(entry.space, model, dimensions)
     visible = sought.visible._replace(partitions=(entry.partition,))
-    allowed, here = view.allowed(visible), view.position(entry.number)
+    view = engine.index.views.shown(visible, model, dimensions)
+    here = view.position(entry.number)
     if here is None:
         return []
-    allowed[here] = False
-    searched = Searched(sought.entered, visible, view, allowed)
-    cosines = engine.index.views.cosines_to(view, here) * allowed
+    others = np.arange(len(view)) != here
+    searched = Searched(sought.entered, visible, view, others)
+    cosines = engine.index.views.cosines_to(view, here) * others
     near = np.union1d(
-        _by_words(engine, searched, entry), np.flatnonzero(cosines >= HINT_COSINE)[-CANDIDATES:]
+        _by_words(engine, view, entry, others), np.flatnonzero(cosines >= HINT_COSINE)[-CANDIDATES:]
     )
     found = []
     for other in open_shown(engine, searched, view.columns.numbers[near].tolist()):
@@ -55,14 +56,13 @@ def similar(engine: Engine, caller: Caller, target: Target, limit: int = SHOWN) 
     return found[:limit]
 
 
-def _by_words(engine: Engine, searched: Searched, entry: Entry) -> Ints:
+def _by_words(engine: Engine, view: View, entry: Entry, others: Bools) -> Ints:
     """Places of the entries that share most of its words."""
-    view = searched.view
     question = read_question(f"{entry.hint} {entry.text}")
     found = engine.index.views.occurrences(view, question.terms)
     postings = [
         posting(view.prepared, question, term, at) for term, at in zip(question.terms, found, strict=True)
     ]
-    scores = score_words(view.prepared, postings).score * searched.allowed
+    scores = score_words(view.prepared, postings).score * others
     best = np.argsort(-scores, kind="stable")[:CANDIDATES]
     return best[scores[best] > 0.0].astype(np.int32)

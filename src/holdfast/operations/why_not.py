@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID
+
+import numpy as np
 
 from holdfast.domain.access import Op
 from holdfast.domain.entry import Entry
@@ -12,8 +15,9 @@ from holdfast.domain.limits import check_limit
 from holdfast.domain.principal import Caller
 from holdfast.operations.ask import Ask
 from holdfast.operations.engine import Engine
-from holdfast.operations.recall import Searched, best, enter_all, rank
+from holdfast.operations.recall import Chosen, Searched, best, enter_all, newest, rank
 from holdfast.operations.resolve import Target, look_up, opened, seek
+from holdfast.search.space import Floats
 
 ALL_RANKED = 1_000_000
 _UNSEEN = "There is no such entry, it has expired or lies in the trash, or you may not see it."
@@ -38,21 +42,21 @@ def why_not(engine: Engine, caller: Caller, ask: Ask, id: str | UUID) -> WhyNot:
         entry = opened(look_up(engine, sought))
     except (NotFound, AccessDenied):
         return WhyNot("identity", _UNSEEN)
-    space = sought.entered.space.id
-    plain = replace(ask, category=None, tags=(), since_us=None, until_us=None)
-    serving = engine.index.serving()
-    searched = enter_all(engine, caller, plain, serving, now)
-    ranked, _ = rank(engine, searched, ask.query, serving, ALL_RANKED)
-    here = next((each for each in ranked if each.view.space == space), None)
-    if here is None:
+    serving = engine.index.ready()
+    searched = enter_all(engine, caller, ask, serving, now)
+    at = next((at for at, each in enumerate(searched) if each.view.space == entry.space), None)
+    if at is None:
         return WhyNot("grant", "Its space was not among those searched; name it in `spaces`.")
-    place = here.view.position(entry.number)
-    if place is None or not here.allowed[place]:
+    place = searched[at].view.position(entry.number)
+    if place is None:
         return _held_back(entry)
-    filtered = next(each for each in enter_all(engine, caller, ask, serving, now) if each.view.space == space)
-    if not filtered.allowed[place]:
+    wanted = searched[at].wanted
+    if wanted is not None and not wanted[place]:
         return WhyNot("filter", "The category, tags or dates asked for leave it out.")
-    return _by_rank(ranked, here, place, limit)
+    if not ask.query.strip():
+        return _by_age(newest(searched, ALL_RANKED), searched[at], place, limit)
+    ranked, _ = rank(engine, searched, ask.query, serving, ALL_RANKED)
+    return _by_rank(ranked, ranked[at], place, limit)
 
 
 def _held_back(entry: Entry) -> WhyNot:
@@ -63,26 +67,42 @@ def _held_back(entry: Entry) -> WhyNot:
     return WhyNot("word rank", "It holds no word that could be found.")
 
 
-def _by_rank(ranked: list[Searched], here: Searched, place: int, limit: int) -> WhyNot:
-    assert here.ranking is not None
-    ranks, score = here.ranking.ranks_of(place), float(here.ranking.scores[place])
-    if ranks.final is None:
-        stage = "word rank" if ranks.meaning is None else "vector rank"
-        reason = (
-            "No word of the question is in it, nor in the notes beside it."
-            if ranks.meaning is None
-            else f"No word of the question is in it, and {ranks.meaning - 1} entries are nearer in meaning."
-        )
-        return WhyNot(stage, reason, ranks.words, ranks.meaning, None, score)
-    final = 1 + next(
-        at for at, (each, where, _) in enumerate(best(ranked, ALL_RANKED)) if each is here and where == place
-    )
+def _by_age(order: Sequence[Chosen], here: Searched, place: int, limit: int) -> WhyNot:
+    final = _place_in(order, here, place)
     if final <= limit:
-        return WhyNot("shown", "It is among the hits.", ranks.words, ranks.meaning, final, score)
-    before = [rank for rank in (ranks.words, ranks.meaning) if rank is not None]
-    if before and min(before) <= limit:
-        reason = f"Words or meaning alone put it at {min(before)}, both together at {final} of {limit}."
-        return WhyNot("fusion", reason, ranks.words, ranks.meaning, final, score)
-    return WhyNot(
-        "limit", f"It stands at {final}; the limit is {limit}.", ranks.words, ranks.meaning, final, score
+        return WhyNot("shown", "It is among the newest.", rank=final)
+    return WhyNot("limit", f"{final - 1} entries changed after it; the limit is {limit}.", rank=final)
+
+
+def _by_rank(ranked: Sequence[Searched], here: Searched, place: int, limit: int) -> WhyNot:
+    assert here.ranking is not None
+    score = float(here.ranking.scores[place])
+    words = _rank_in([each.ranking.words for each in ranked if each.ranking], here.ranking.words[place])
+    near = _rank_in([each.ranking.meaning for each in ranked if each.ranking], here.ranking.meaning[place])
+    if not here.ranking.hits[place]:
+        if near is None:
+            reason = "No word of the question is in it, nor in the notes beside it."
+            return WhyNot("word rank", reason, words, near, None, score)
+        reason = f"No word of the question is in it, and {near - 1} entries are nearer in meaning."
+        return WhyNot("vector rank", reason, words, near, None, score)
+    final = _place_in(best(ranked, ALL_RANKED), here, place)
+    if final <= limit:
+        return WhyNot("shown", "It is among the hits.", words, near, final, score)
+    alone = min(rank for rank in (words, near, ALL_RANKED) if rank is not None)
+    if alone <= limit:
+        reason = f"Words or meaning alone put it at {alone}, both together at {final}; the limit is {limit}."
+        return WhyNot("fusion", reason, words, near, final, score)
+    return WhyNot("limit", f"It stands at {final}; the limit is {limit}.", words, near, final, score)
+
+
+def _rank_in(scores: Sequence[Floats], own: float) -> int | None:
+    """The place of a score among those of all searched spaces; None for one of nothing."""
+    if own <= 0.0:
+        return None
+    return 1 + sum(int(np.count_nonzero(each > own)) for each in scores)
+
+
+def _place_in(order: Sequence[Chosen], here: Searched, place: int) -> int:
+    return 1 + next(
+        at for at, chosen in enumerate(order) if chosen.searched is here and chosen.place == place
     )

@@ -68,18 +68,19 @@ def cosine_range(cosines: Iterable[Floats]) -> CosineRange | None:
     known = [cosine[cosine != 0.0] for cosine in cosines]
     if not any(each.size for each in known):
         return None
-    return CosineRange(
-        low=min(float(each.min()) for each in known if each.size),
-        high=max(float(each.max()) for each in known if each.size),
-    )
+    low = min(float(each.min()) for each in known if each.size)
+    high = max(float(each.max()) for each in known if each.size)
+    # Where all are equally near, or there is but one, they are near and not far.
+    return CosineRange(min(low, high - LEAST_SPREAD), high)
 
 
 def normalise(cosine: Floats, within: CosineRange | None) -> Floats:
     """Between the worst and the best entry, 0..1: a small model's cosines all lie between 0.65 and 0.95."""
     if within is None:
         return np.zeros_like(cosine)
-    spread = max(within.high - within.low, LEAST_SPREAD)
+    spread = within.high - within.low
     scaled: Floats = np.clip((cosine - np.float32(within.low)) / np.float32(spread), 0.0, 1.0)
+    scaled[cosine == 0.0] = 0.0  # no vector yet, which is not the same as far
     return scaled
 
 

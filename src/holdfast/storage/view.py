@@ -109,9 +109,9 @@ class View:
     def __len__(self) -> int:
         return len(self.columns.numbers)
 
-    def spoke(self, people: Iterable[str], allowed: Bools) -> list[str]:
-        """Who of these people said something among the allowed entries."""
-        said = self.columns.speakers[allowed]
+    def spoke(self, people: Iterable[str]) -> list[str]:
+        """Who of these people said something here."""
+        said = self.columns.speakers
         return [name for name in people if (said == self.speakers.find(name)).any()]
 
     def find(self, numbers: Longs) -> tuple[Ints, Bools]:

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from threading import Lock
+from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -18,6 +19,7 @@ from holdfast.contracts.rows import (
     EntryRow,
     OutlineRow,
     SpaceState,
+    Visible,
 )
 from holdfast.crypto.blind import blind_terms
 from holdfast.crypto.sealing import unseal_derived
@@ -28,6 +30,7 @@ from holdfast.storage.sealed import Sealed
 from holdfast.storage.signals import Signals, signals_of, unpack_signals
 from holdfast.storage.vectors import Matrix, stored_vector
 from holdfast.storage.view import (
+    NO_EXPIRY,
     NO_STATE,
     Columns,
     Longs,
@@ -42,11 +45,31 @@ from holdfast.storage.view import (
 SIGNALS_ONLY = 0
 """The model of rows that hold signals and no vector."""
 OPENED_AT_ONCE = 500
+MOST_PARTS = 16
+"""Parts kept of one view: one for each set of rooms, and for each viewer where rooms are private."""
 _OFFSET_MASK = (1 << PLACE_FIELD_SHIFT) - 1
 _FIELD_MASK = (1 << (PLACE_NUMBER_SHIFT - PLACE_FIELD_SHIFT)) - 1
 _FIELDS = np.zeros(_FIELD_MASK + 1, dtype=np.uint8)
 for _code, _name in enumerate(("hint", "tags", "key", "body")):
     _FIELDS[ord(_name[0])] = _code
+
+
+class _Part(NamedTuple):
+    """What some callers may see of a view, from one moment until something in it expires."""
+
+    view: View
+    since: int
+    until: int
+
+
+class _Kept:
+    """A view and its parts, which share its vectors and go with it."""
+
+    __slots__ = ("parts", "view")
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.parts: dict[tuple[object, ...], _Part] = {}
 
 
 class Views:
@@ -55,25 +78,42 @@ class Views:
     def __init__(self, sealed: Sealed, ceiling: int) -> None:
         self._sealed = sealed
         self._ceiling = ceiling
-        self._kept: OrderedDict[tuple[UUID, int], View] = OrderedDict()
+        self._kept: OrderedDict[tuple[UUID, int], _Kept] = OrderedDict()
         self._turns: dict[tuple[UUID, int], Lock] = {}
         self._lock = Lock()
         self.nbytes = 0
         """Of all views together."""
 
     def of(self, space: UUID, model: int, dimensions: int) -> View:
-        """The space as it is committed now."""
+        """The space as it is committed now, every room of it."""
+        return self._follow_up(space, model, dimensions).view
+
+    def shown(self, visible: Visible, model: int, dimensions: int) -> View:
+        """What this caller may see of the space now. The rest has no part in it: not in how rare a word is, nor in
+        what a note borrows from its neighbours."""
+        kept = self._follow_up(visible.space, model, dimensions)
+        rooms = visible.partitions, visible.private, visible.viewer if visible.private else b""
+        part = kept.parts.get(rooms)
+        if part is None or not part.since <= visible.now < part.until:
+            allowed = kept.view.allowed(visible)
+            view = kept.view if allowed.all() else arranged(kept.view, kept.view.columns.where(allowed))
+            part = _Part(view, visible.now, int(view.columns.expires.min(initial=NO_EXPIRY)))
+            if len(kept.parts) >= MOST_PARTS:
+                kept.parts.clear()
+            kept.parts[rooms] = part
+        return part.view
+
+    def _follow_up(self, space: UUID, model: int, dimensions: int) -> _Kept:
         with self._lock:
             turn = self._turns.setdefault((space, model), Lock())
         with turn:
             state = self._sealed.store.spaces.state(space) or NO_STATE
-            view = self._kept.get((space, model))
-            if view is None:
-                view = empty_view(space, model, dimensions)
-            if view.state != state:
-                view = self._follow(view, state)
-            self._keep(view)
-        return view
+            kept = self._kept.get((space, model))
+            if kept is None or kept.view.state != state:
+                view = empty_view(space, model, dimensions) if kept is None else kept.view
+                kept = _Kept(self._follow(view, state))
+            self._keep(kept)
+        return kept
 
     def occurrences(self, view: View, terms: Sequence[str]) -> list[Occurrences]:
         """Where each term stands, under every key in use."""
@@ -137,17 +177,18 @@ class Views:
         near = np.argsort(-cosines, kind="stable")[:count]
         return set(view.columns.numbers[near].tolist())
 
-    def _keep(self, view: View) -> None:
-        place = view.space, view.model
+    def _keep(self, kept: _Kept) -> None:
+        place = kept.view.space, kept.view.model
         with self._lock:
             before = self._kept.get(place)
-            self.nbytes += view.nbytes - (before.nbytes if before is not None else 0)
-            self._kept[place] = view
+            if before is not kept:
+                self.nbytes += kept.view.nbytes - (0 if before is None else before.view.nbytes)
+                self._kept[place] = kept
             self._kept.move_to_end(place)
             while self.nbytes > self._ceiling and len(self._kept) > 1:
                 place, oldest = self._kept.popitem(last=False)
                 self._turns.pop(place, None)
-                self.nbytes -= oldest.nbytes
+                self.nbytes -= oldest.view.nbytes
 
     def _follow(self, view: View, state: SpaceState) -> View:
         """The view after what happened since: entries gone, come, changed, and vectors made."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from holdfast.contracts.rows import AuditRow
 from holdfast.storage.postgres.connections import OnConnection, Reader
-from holdfast.storage.postgres.statements import Statement, Values, shared
+from holdfast.storage.postgres.statements import NOTHING, Bound, shared
 
 _COLUMNS = ", ".join(AuditRow._fields)
 _ONE_CHAIN = "the log is one chain for the store"
@@ -49,29 +49,34 @@ class AuditWrites(AuditReads):
     def __init__(self, tx: OnConnection) -> None:
         super().__init__(tx)
         self._tx = tx
+        self._locked = False
         self._last: AuditRow | None = None
-        self._lines: list[Values] = []
+        self._lines: list[AuditRow] = []
 
     def last(self) -> AuditRow | None:
-        if self._last is None:
-            rows = self._tx.rows(_LOCK_HEAD)
-            position, *line = rows[0]
+        if not self._locked:
+            position, *line = self._tx.rows(_LOCK_HEAD)[0]
             self._last = AuditRow._make(line) if position else None
+            self._locked = True
         return self._last
 
     def after(self, position: int, limit: int) -> list[AuditRow]:
-        for line in self._lines:
-            self._tx.run(_APPEND, line)
+        for statement, values in self.left():
+            self._tx.run(statement, values)
         self._lines.clear()
         return super().after(position, limit)
 
     def append(self, row: AuditRow) -> None:
-        self._lines.append(row._asdict())
+        self.last()
+        self._lines.append(row)
         self._last = row
 
-    def left(self) -> list[tuple[Statement, list[Values]]]:
+    def left(self) -> list[Bound]:
         """What is still to be written before the commit."""
-        return [(_APPEND, self._lines)] if self._lines else []
+        if not self._lines:
+            return []
+        columns = dict(zip(AuditRow._fields, map(list, zip(*self._lines, strict=True)), strict=True))
+        return [(_APPEND, columns), (_MOVE_HEAD, NOTHING)]
 
 
 _LOCK_HEAD = shared(
@@ -82,14 +87,23 @@ _LOCK_HEAD = shared(
 _APPEND = shared(
     "audit.append",
     f"""
-    WITH head AS (
-        UPDATE holdfast.audit_head
-           SET (position, {_COLUMNS}) =
-               ROW (position + 1, {", ".join(f"%({column})s" for column in AuditRow._fields)})
-        RETURNING position, {_COLUMNS}
-    )
     INSERT INTO holdfast.audit (position, {_COLUMNS})
-    SELECT position, {_COLUMNS} FROM head
+    SELECT head.position + line.nth, {", ".join(f"line.{column}" for column in AuditRow._fields)}
+      FROM holdfast.audit_head AS head
+     CROSS JOIN unnest(%(at_us)s::bigint[], %(operation)s::text[], %(actor)s::bytea[], %(space)s::bytea[],
+                       %(object)s::bytea[], %(revision)s::bigint[], %(key_id)s::integer[], %(link)s::bytea[])
+                WITH ORDINALITY AS line ({_COLUMNS}, nth)
+    """,
+    because=_ONE_CHAIN,
+)
+_MOVE_HEAD = shared(
+    "audit.append, head",
+    f"""
+    UPDATE holdfast.audit_head
+       SET (position, {_COLUMNS}) = (SELECT position, {_COLUMNS}
+                                       FROM holdfast.audit
+                                      ORDER BY position DESC
+                                      LIMIT 1)
     """,
     because=_ONE_CHAIN,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -21,7 +21,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from holdfast.domain.errors import Unavailable
 from holdfast.storage.postgres.errors import CLOSED, translated
-from holdfast.storage.postgres.statements import NOTHING, Reach, Statement, Values
+from holdfast.storage.postgres.statements import NOTHING, Bound, Reach, Statement, Values
 
 Db: TypeAlias = psycopg.Connection[TupleRow]
 Row = tuple[Any, ...]
@@ -196,6 +196,8 @@ class OnConnection:
         self._locked: set[int] = set()
         self._before: list[tuple[str, Values]] = []
         self.failure: psycopg.Error | None = None
+        self.before_spaces: Callable[[], None] | None = None
+        """Writes what is still kept back of the counts of spaces; called before a statement that looks at them."""
 
     @property
     def begun(self) -> bool:
@@ -211,13 +213,13 @@ class OnConnection:
         """Executes a writing statement and says how many rows it changed."""
         return self._run(statement, values).rowcount
 
-    def run_last(self, batches: list[tuple[Statement, list[Values]]]) -> None:
+    def run_last(self, statements: list[Bound]) -> None:
         """The last statements of the transaction and its COMMIT, sent in one go."""
         with self.db.pipeline():
-            for statement, values in batches:
-                self._enter(entered_by(statement, values[0]))
+            for statement, values in statements:
+                self._enter(entered_by(statement, values))
                 self._send_before()
-                self.db.cursor().executemany(statement.sql, values)
+                self.db.execute(statement.sql, values)
             self.db.execute("COMMIT")
 
     def lock(self, name: bytes) -> None:
@@ -228,6 +230,8 @@ class OnConnection:
             self._before.append((_LOCK, {"key": key}))
 
     def _run(self, statement: Statement, values: Values) -> psycopg.Cursor[TupleRow]:
+        if self.before_spaces is not None and b"holdfast.spaces" in statement.sql:
+            self.before_spaces()
         cursor = self.db.cursor(binary=True)
         self._enter(entered_by(statement, values))
         try:

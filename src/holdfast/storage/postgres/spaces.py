@@ -7,7 +7,7 @@ from uuid import UUID
 from holdfast.contracts.rows import SpaceCounts, SpaceRow, SpaceState
 from holdfast.domain.errors import Conflict
 from holdfast.storage.postgres.connections import OnConnection, Reader, Row
-from holdfast.storage.postgres.statements import of_space, of_store, shared
+from holdfast.storage.postgres.statements import Bound, of_space, of_store, shared
 
 _COLUMNS = "space_id, kind, name, owner, listed, key_id, created_us, sealed"
 
@@ -74,9 +74,14 @@ _STATE = of_space(
 
 
 class SpaceWrites(SpaceReads):
+    """Counts on in memory while a job writes many entries: nobody else is in the space, and the row is written once,
+    with the commit or before someone looks at it."""
+
     def __init__(self, tx: OnConnection) -> None:
         super().__init__(tx)
         self._tx = tx
+        self._counted: dict[UUID, SpaceCounts] = {}
+        tx.before_spaces = self._write_counts
 
     def insert(self, row: SpaceRow) -> None:
         """Id and name lie in two tables, each of which may refuse."""
@@ -88,10 +93,30 @@ class SpaceWrites(SpaceReads):
             raise Conflict
 
     def advance(self, space: UUID, *, entries: int, indexed: int, length: int) -> SpaceCounts | None:
-        rows = self._tx.rows(
-            _ADVANCE, {"space": space, "entries": entries, "indexed": indexed, "length": length}
+        counts = self._counted.get(space) or self.counts(space)
+        if counts is None:
+            return None
+        counts = SpaceCounts(
+            counts.seq + 1,
+            counts.entries + entries,
+            counts.indexed + indexed,
+            counts.length + length,
+            counts.key_id,
         )
-        return SpaceCounts(*rows[0]) if rows else None
+        self._counted[space] = counts
+        return counts
+
+    def left(self) -> list[Bound]:
+        """What is still to be written before the commit."""
+        return [
+            (_SET_COUNTS, {"space": space, **counts._asdict()}) for space, counts in self._counted.items()
+        ]
+
+    def _write_counts(self) -> None:
+        left = self.left()
+        self._counted.clear()
+        for statement, values in left:
+            self._tx.run(statement, values)
 
     def recount(self, space: UUID, *, entries: int, indexed: int, length: int) -> None:
         self._tx.run(_RECOUNT, {"space": space, "entries": entries, "indexed": indexed, "length": length})
@@ -127,16 +152,12 @@ _INSERT_NAME = shared(
     because="a name is taken once in the whole store",
 )
 _TAKE_BACK = of_space("spaces.insert, refused", "DELETE FROM holdfast.spaces WHERE space_id = %(space)s")
-_ADVANCE = of_space(
+_SET_COUNTS = of_space(
     "spaces.advance",
     """
     UPDATE holdfast.spaces
-       SET seq = seq + 1,
-           entries = entries + %(entries)s,
-           indexed = indexed + %(indexed)s,
-           length = length + %(length)s
+       SET seq = %(seq)s, entries = %(entries)s, indexed = %(indexed)s, length = %(length)s
      WHERE space_id = %(space)s
-    RETURNING seq, entries, indexed, length, key_id
     """,
 )
 _RECOUNT = of_space(

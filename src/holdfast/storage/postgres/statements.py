@@ -28,6 +28,8 @@ class Statement(NamedTuple):
     """Why it names no space."""
 
 
+Bound = tuple[Statement, Values]
+
 STATEMENTS: dict[str, Statement] = {}
 
 

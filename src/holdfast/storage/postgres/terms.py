@@ -4,11 +4,13 @@ and sent with the commit; nothing in a transaction reads them."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.contracts.rows import IndexText
 from holdfast.storage.postgres.connections import BigintArray, OnConnection, Reader
-from holdfast.storage.postgres.statements import Statement, Values, of_space
+from holdfast.storage.postgres.statements import Bound, Values, of_space
 
 
 class TermReads:
@@ -36,44 +38,61 @@ _PLACES = of_space(
 """The function reads the entered space, whichever is named here: see migrations/0001_engine.sql."""
 
 
+class _Indexed(NamedTuple):
+    number: int
+    tags_from: int
+    key_from: int
+    body_from: int
+    terms: list[int]
+
+
 class TermWrites:
     def __init__(self, tx: OnConnection) -> None:
         self._tx = tx
-        self._put: dict[tuple[UUID, int], Values] = {}
+        self._put: dict[UUID, dict[int, _Indexed]] = {}
 
     def put(self, space: UUID, number: int, text: IndexText, *, replaces: bool) -> None:  # noqa: ARG002
         hint, tags, key, body = (list(map(term_number, field.split())) for field in text)
-        self._put[space, number] = {
-            "space": space,
-            "number": number,
-            "tags_from": len(hint),
-            "key_from": len(hint) + len(tags),
-            "body_from": len(hint) + len(tags) + len(key),
-            "terms": BigintArray.of(hint + tags + key + body),
-        }
+        tags_from, key_from = len(hint), len(hint) + len(tags)
+        row = _Indexed(number, tags_from, key_from, key_from + len(key), hint + tags + key + body)
+        self._put.setdefault(space, {})[number] = row
 
     def drop(self, space: UUID, numbers: Sequence[int]) -> None:
         for number in numbers:
-            self._put.pop((space, number), None)
+            self._put.get(space, {}).pop(number, None)
         self._tx.run(_DROP, {"space": space, "numbers": list(numbers)})
 
     def drop_space(self, space: UUID) -> None:
-        self._put = {place: values for place, values in self._put.items() if place[0] != space}
+        self._put.pop(space, None)
         self._tx.run(_DROP_SPACE, {"space": space})
 
-    def left(self) -> list[tuple[Statement, list[Values]]]:
-        """What is still to be written before the commit, a batch a space."""
-        spaces: dict[UUID, list[Values]] = {}
-        for (space, _), values in sorted(self._put.items()):
-            spaces.setdefault(space, []).append(values)
-        return [(_PUT, batch) for batch in spaces.values()]
+    def left(self) -> list[Bound]:
+        """What is still to be written before the commit: the rows of a space at once, their terms end to end."""
+        return [(_PUT, _together(space, list(rows.values()))) for space, rows in self._put.items() if rows]
+
+
+def _together(space: UUID, rows: list[_Indexed]) -> Values:
+    ends = list(accumulate(len(row.terms) for row in rows))
+    return {
+        "space": space,
+        "numbers": [row.number for row in rows],
+        "tags_from": [row.tags_from for row in rows],
+        "key_from": [row.key_from for row in rows],
+        "body_from": [row.body_from for row in rows],
+        "ends": ends,
+        "terms": BigintArray.of([term for row in rows for term in row.terms]),
+    }
 
 
 _PUT = of_space(
     "terms.put",
     """
     INSERT INTO holdfast.terms (space_id, number, tags_from, key_from, body_from, terms)
-    VALUES (%(space)s, %(number)s, %(tags_from)s, %(key_from)s, %(body_from)s, %(terms)s::bigint[])
+    SELECT %(space)s, row.number, row.tags_from, row.key_from, row.body_from,
+           (%(terms)s::bigint[])[coalesce(lag(row.upto) OVER (ORDER BY row.nth), 0) + 1 : row.upto]
+      FROM unnest(%(numbers)s::bigint[], %(tags_from)s::integer[], %(key_from)s::integer[],
+                  %(body_from)s::integer[], %(ends)s::integer[])
+           WITH ORDINALITY AS row (number, tags_from, key_from, body_from, upto, nth)
     ON CONFLICT (space_id, number)
     DO UPDATE SET tags_from = excluded.tags_from,
                   key_from = excluded.key_from,

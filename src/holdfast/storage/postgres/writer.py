@@ -165,7 +165,7 @@ class Writer:
 
 
 def _commit(db: Db, tx: PostgresTransaction) -> None:
-    left = [*tx.terms.left(), *tx.audit.left()]
+    left = [*tx.spaces.left(), *tx.terms.left(), *tx.audit.left()]
     if not left and not tx.on.begun:
         return
     try:

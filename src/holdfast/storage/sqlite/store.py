@@ -39,7 +39,7 @@ class SqliteStore:
         number_of = SpaceNumbers(connections).__call__
         self.entries = EntryReads(connections, number_of)
         self.outlines = OutlineReads(connections, number_of)
-        self.terms = TermReads(connections)
+        self.terms = TermReads(connections, number_of)
         self.derived = DerivedReads(connections, number_of)
         self.models = ModelReads(connections)
         self.vectors = None

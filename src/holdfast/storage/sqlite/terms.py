@@ -22,18 +22,20 @@ SELECT group_concat(
            | (unicode(col) << {PLACE_FIELD_SHIFT})
            | offset
        )
-  FROM (SELECT doc, col, offset FROM temp.places WHERE term = ? LIMIT {MOST_PLACES})"""
+  FROM (SELECT doc, col, offset FROM temp.places WHERE term = ?1 AND doc > ?2 AND doc < ?3 LIMIT {MOST_PLACES})"""
 
 
 class TermReads:
-    """`temp.places` is FTS5's own list of where a term stands; every connection has it. A blind term belongs to one
-    space, so the space need not be named."""
+    """`temp.places` is FTS5's own list of where a term stands; every connection has it."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, number_of: Callable[[UUID], int]) -> None:
         self._reader = reader
+        self._number_of = number_of
 
-    def places(self, space: UUID, terms: Sequence[str]) -> list[str]:  # noqa: ARG002
-        return [self._reader.rows(_PLACES, (term,))[0][0] or "" for term in terms]
+    def places(self, space: UUID, terms: Sequence[str]) -> list[str]:
+        place = self._number_of(space)
+        first, last = place << NUMBER_BITS, (place + 1) << NUMBER_BITS
+        return [self._reader.rows(_PLACES, (term, first, last))[0][0] or "" for term in terms]
 
 
 class TermWrites:
