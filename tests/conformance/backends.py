@@ -12,6 +12,7 @@ from uuid import UUID
 from holdfast.contracts.storage import Store
 from holdfast.domain.ids import NUMBER_BITS
 from holdfast.storage.sqlite import store as sqlite
+from tests.conformance.postgres_backend import Postgres
 
 
 class Backend(Protocol):
@@ -80,4 +81,5 @@ def _connections(store: Any) -> Any:
 BACKENDS: Mapping[str, Callable[[Path], Backend]] = {
     "sqlite-memory": SqliteMemory,
     "sqlite-file": SqliteFile,
+    "postgres": Postgres,
 }

@@ -218,7 +218,6 @@ class TestPlaces:
         put(store, 1, "t1")
         assert places(reopen(), "t1") == [(1, "b", 0)]
 
-    @pytest.mark.xfail(strict=True, reason="the space is not asked for: blind terms are taken to be unique")
     def test_of_another_space_never_show(self, store: Store) -> None:
         put(store, 1, "t1", space=THERE)
         put(store, 2, "t1")

@@ -137,7 +137,6 @@ def test_an_absurd_model_is_held_back_until_a_person_lets_it_serve(
     assert memory.settle().embedder == "absurd-9"
 
 
-@pytest.mark.xfail(strict=True, reason="only the log names a model that is held")
 def test_the_index_names_a_model_that_is_held_back(door: Door, board: Switchboard, path: Path) -> None:
     memory = door.open(path, embedder=ABSURD)
     memory.user("alice").recall("anything")

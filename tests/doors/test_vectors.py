@@ -175,7 +175,6 @@ def test_a_note_restored_before_it_had_a_vector_gets_one(door: Door, board: Swit
     assert keys(alice.recall("automobile"))[0] == "garage"
 
 
-@pytest.mark.xfail(strict=True, reason="how far a model has come is written over what a restore set back")
 def test_a_note_restored_while_others_are_embedded_gets_its_vector(door: Door, board: Switchboard) -> None:
     memory = door.open(embedder=f"{HERE}:held")
     alice = memory.user("alice")

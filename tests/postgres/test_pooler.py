@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from holdfast.storage.postgres.connections import Connections, Db, Patience, adapt, connecting
-from holdfast.storage.postgres.store import PostgresStore
-from tests.conformance.rows import HERE, entry_row, insert, make_spaces, seen
+from holdfast.storage.postgres.store import PostgresStore, open_database
+from tests.conformance.rows import HERE, entry_row, insert, make_spaces, seen, space_id
 from tests.postgres.everything import call_everything
 
 
@@ -74,3 +74,25 @@ def test_a_job_that_raises_leaves_nothing_either(store: PostgresStore) -> None:
             store.write(job)
     insert(store, entry_row(1))
     assert store.entries.count(seen()) == 1
+
+
+def test_without_a_pooler_statements_may_be_prepared(dsn: str) -> None:
+    """Plans are kept for a role, a space and a partition each time anew: nothing of another space shows."""
+    store = open_database(dsn, connections=1, prepared=True)
+    try:
+        call_everything(store)
+        make_spaces(store, *SPACES)
+        for number, space in enumerate(SPACES, 1):
+            insert(store, *[entry_row(entry) for entry in range(1, number + 1)], space=space)
+        for _ in range(4):
+            assert [store.entries.count(seen(space)) for space in SPACES] == list(range(1, len(SPACES) + 1))
+            assert [len(store.entries.page(seen(space), None, None, 99)) for space in SPACES] == list(
+                range(1, 13)
+            )
+        with store._connections.lent() as db:
+            assert db.execute("SELECT count(*) > 3 FROM pg_prepared_statements").fetchall() == [(True,)]
+    finally:
+        store.close()
+
+
+SPACES = [space_id(number) for number in range(11, 23)]

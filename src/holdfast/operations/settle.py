@@ -114,8 +114,13 @@ def _settle_space(
         if state is None:
             break
         rows = store.outlines.changed(space, store.derived.progress(model, space), size)
-        derived = _derive(engine, embedder, model, space, rows)
-        upto = rows[-1].seq if len(rows) == size else max(state.seq, rows[-1].seq if rows else 0)
+        derived = _derive(engine, embedder, model, space, rows, stopped)
+        if stopped():
+            upto = 0  # some of them are not done
+        elif len(rows) == size:
+            upto = rows[-1].seq
+        else:
+            upto = max(state.seq, rows[-1].seq if rows else 0)
         engine.run_job(partial(_put, model=model, space=space, derived=derived, since=state, upto=upto))
         done += len(derived)
         if len(rows) < size:
@@ -124,22 +129,30 @@ def _settle_space(
 
 
 def _derive(
-    engine: Engine, embedder: Embedder | None, model: int, space: UUID, rows: Sequence[EntryRow]
+    engine: Engine,
+    embedder: Embedder | None,
+    model: int,
+    space: UUID,
+    rows: Sequence[EntryRow],
+    stopped: Stopped,
 ) -> list[DerivedRow]:
-    """What does not open is skipped: without its key nothing can be said about it."""
+    """What does not open is skipped: without its key nothing can be said about it. Sealed with the key that writes use
+    now, whichever the entry still has: a rotation that is nearly done must not find more under the old one."""
     store, keys = engine.sealed.store, engine.sealed.keyring.of(space)
     there = {row.number: row.revision for row in store.derived.of(space, model, [row.number for row in rows])}
     due = [row for row in rows if there.get(row.number) != row.revision]
     view: View | None = None
     derived = []
     for row in due:
+        if stopped():
+            break
         entry = engine.sealed.head(keys, row).entry
         if entry is None or not entry.content.is_text:
             continue
         if view is None and embedder is not None and entry.conversation:
             view = engine.index.views.of(space, model, embedder.dimensions)
         vector = None if embedder is None else _vector(engine, embedder, entry, view)
-        derived.append(seal_signals(engine.sealed, keys.readable[row.key_id], row, model, entry, vector))
+        derived.append(seal_signals(engine.sealed, keys.current, row, model, entry, vector))
     return derived
 
 
@@ -173,15 +186,15 @@ def _text_before(engine: Engine, entry: Entry, view: View | None) -> str | None:
 def _put(
     tx: Transaction, model: int, space: UUID, derived: Sequence[DerivedRow], since: SpaceState, upto: int
 ) -> None:
-    """An entry that changed or went meanwhile is left alone; a key that was rotated away is not brought back. When
-    something went or came back since, how far this has come is left open: the next round finds it out."""
-    known = {row.key_id for row in tx.keys.of(space)}
-    if any(row.key_id not in known for row in derived):
+    """An entry that changed or went meanwhile is left alone, and nothing is kept under a key that writes do not use any
+    more. When something went or came back since, how far this has come is left open: the next round finds it out."""
+    counts = tx.spaces.counts(space)
+    if counts is None or any(row.key_id != counts.key_id for row in derived):
         raise StaleKeys(space)
     for row in derived:
         tx.derived.put(space, row)
     now = tx.spaces.state(space)
-    if now is not None and now.removed == since.removed:
+    if upto and now is not None and now.removed == since.removed:
         tx.derived.advance(model, space, upto)
     if derived:
         tx.spaces.count_settled(space)

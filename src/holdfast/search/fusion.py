@@ -120,6 +120,8 @@ def fuse(
     if cosine is not None:
         meaning = normalise(cosine, scale.meaning) * (np.float32(1.0) - share)
         hits |= _nearest(meaning)
+        # Until it has a vector, a note is taken to mean what its words say.
+        meaning = np.where(cosine == 0.0, words / share * (np.float32(1.0) - share), meaning)
     if allowed is not None:
         hits &= allowed
     base = words + meaning

@@ -29,6 +29,8 @@ log = logging.getLogger("holdfast")
 
 APP, STORE_WIDE = "holdfast_app", "holdfast_store"
 CONNECT_SECONDS = 5
+PREPARED_AFTER = 3
+"""So often a connection runs a statement before it is prepared, where that is wanted."""
 LOST_TRIES = 20
 """A restarted server leaves a pool full of dead connections: each is tried once and thrown away."""
 
@@ -118,7 +120,7 @@ class Reader(Protocol):
 
 
 class Connections:
-    def __init__(self, dsn: str, *, size: int, patience: Patience) -> None:
+    def __init__(self, dsn: str, *, size: int, patience: Patience, prepared: bool = False) -> None:
         self.dsn = dsn
         self.size = size
         self.patience = patience
@@ -133,7 +135,7 @@ class Connections:
             max_size=size,
             timeout=patience.pool_seconds,
             reconnect_timeout=2.0,
-            kwargs=connecting(dsn),
+            kwargs=connecting(dsn, prepared=prepared),
             configure=adapt,
             open=False,
             name="holdfast",
@@ -274,12 +276,14 @@ def lock_key(name: bytes) -> int:
     return int.from_bytes(blake2b(name, digest_size=8, person=b"holdfast lock").digest(), "big", signed=True)
 
 
-def connecting(dsn: str) -> dict[str, Any]:
-    """No prepared statements: they would stay behind on a connection that a pooler gives to someone else."""
+def connecting(dsn: str, *, prepared: bool = False) -> dict[str, Any]:
+    """Without prepared statements unless they are asked for: they stay behind on a connection, and an older pooler in
+    transaction mode gives it to someone else."""
     said = psycopg.conninfo.conninfo_to_dict(dsn)
     wait = {} if "connect_timeout" in said else {"connect_timeout": CONNECT_SECONDS}
     name = {} if "application_name" in said else {"application_name": "holdfast"}
-    return {"autocommit": True, "prepare_threshold": None, **wait, **name}
+    threshold = PREPARED_AFTER if prepared else None
+    return {"autocommit": True, "prepare_threshold": threshold, **wait, **name}
 
 
 def adapt(db: psycopg.Connection[Any]) -> None:

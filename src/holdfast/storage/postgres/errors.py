@@ -27,7 +27,7 @@ def translated(error: psycopg.Error) -> HoldfastError:
             return StorageFull()
         case errors.UniqueViolation():
             return Conflict()
-        case errors.QueryCanceled() | errors.LockNotAvailable():
+        case errors.QueryCanceled() | errors.LockNotAvailable() | errors.IdleInTransactionSessionTimeout():
             return Unavailable("The database took too long and the statement was stopped; try again.")
         case errors.SerializationFailure() | errors.DeadlockDetected():
             return Unavailable("Too many others write the same; try again.")

@@ -61,7 +61,7 @@ def _unless_there(db: Db, table: str, call: str) -> None:
     if db.execute("SELECT 1 FROM pg_dist_partition WHERE logicalrelid = %s::regclass", (name,)).fetchall():
         return
     with_ = "default" if table == BY_SPACE[0] else f"holdfast.{BY_SPACE[0]}"
-    db.execute(sql.SQL(call).format(table=sql.Literal(name), with_=sql.Literal(with_)))  # type: ignore[arg-type]
+    db.execute(sql.SQL(call).format(table=sql.Literal(name), with_=sql.Literal(with_)))
 
 
 def _check_routing(db: Db) -> None:

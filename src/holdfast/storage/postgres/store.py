@@ -78,9 +78,12 @@ def open_database(
     *,
     connections: int = CONNECTIONS,
     patience: Patience | None = None,
+    prepared: bool = False,
     check: Callable[[list[KeyRow]], None] | None = None,
 ) -> PostgresStore:
-    """Opens or makes the store in a database. `check` sees the store's own keys before anything is changed, and may
-    refuse."""
+    """Opens or makes the store in a database. `prepared` keeps plans on the connections: quicker, where no pooler in
+    transaction mode stands in between. `check` sees the store's own keys before anything is changed, and may refuse."""
     migrate(dsn, check=check)
-    return PostgresStore(Connections(dsn, size=connections, patience=patience or Patience()))
+    return PostgresStore(
+        Connections(dsn, size=connections, patience=patience or Patience(), prepared=prepared)
+    )

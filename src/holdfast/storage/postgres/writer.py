@@ -23,7 +23,7 @@ from holdfast.storage.postgres.access import GrantWrites, MemberWrites, RuleWrit
 from holdfast.storage.postgres.audit import AuditWrites
 from holdfast.storage.postgres.connections import Connections, Db, OnConnection, connecting, lost
 from holdfast.storage.postgres.derived import DerivedWrites
-from holdfast.storage.postgres.entries import EntryWrites
+from holdfast.storage.postgres.entry_writes import EntryWrites
 from holdfast.storage.postgres.errors import AGAIN, CLOSED, UNCERTAIN, translated
 from holdfast.storage.postgres.keys import KeyWrites, NameWrites
 from holdfast.storage.postgres.models import ModelWrites
