@@ -42,6 +42,7 @@ from holdfast.domain.times import check_moment
 from holdfast.operations.answers import Outcome, Remembered, Similar
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
+from holdfast.operations.resolve import Sought, Target, look_up_in, opened, require_delete, seek
 from holdfast.storage.codec import blind_body
 from holdfast.storage.sealed import Head, Place
 from holdfast.storage.sealed_transaction import SealedTransaction, State
@@ -71,6 +72,8 @@ class Draft(NamedTuple):
     at: datetime | str | None = None
     expected_revision: int | None = None
     idempotency_key: str | None = None
+    supersedes: str | UUID | None = None
+    """The id of an entry that this one takes the place of: it goes to the trash in the same step."""
 
 
 class _Checked(NamedTuple):
@@ -100,6 +103,7 @@ class _Ready(NamedTuple):
     profile: Profile
     checked: _Checked
     body_terms: list[str] | None
+    superseded: tuple[Sought, Place] | None = None
 
 
 def remember(
@@ -198,7 +202,12 @@ def _enter(engine: Engine, caller: Caller, space: SpaceRef, now: int) -> tuple[E
 def _prepare(engine: Engine, asked: Asked, entered: Entered, place: Place, now: int) -> _Ready:
     checked = _check(engine, entered, asked.profile, asked.draft, now)
     body_terms = blind_body(place.key, checked.content.text) if checked.indexed else None
-    return _Ready(entered, place, asked.profile, checked, body_terms)
+    if asked.draft.supersedes is None:
+        return _Ready(entered, place, asked.profile, checked, body_terms)
+    old = Target(id=asked.draft.supersedes, partitions=(asked.profile.partition,))
+    sought = seek(engine, entered.caller, old, Op.WRITE, now)
+    meant = sought, engine.sealed.place(sought.entered.space, now)
+    return _Ready(entered, place, asked.profile, checked, body_terms, meant)
 
 
 def _outcome(engine: Engine, tx: SealedTransaction, ready: _Ready | HoldfastError) -> Outcome:
@@ -302,7 +311,10 @@ def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
     caller, checked = ready.entered.caller.principal, ready.checked
     if replayed := _replay(tx, ready.entered, checked):
         return replayed
+    superseded = None if ready.superseded is None else _superseded(engine, tx, *ready.superseded)
     entry, id, created = _put(engine, tx, ready)
+    if ready.superseded is not None and superseded is not None and superseded.id != id:
+        _supersede(tx, ready.entered.caller, *ready.superseded)
     if checked.draft.idempotency_key is not None:
         tx.keep_receipt(
             caller,
@@ -322,6 +334,18 @@ def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
         checked.redacted,
         category=checked.content.category,
     )
+
+
+def _superseded(engine: Engine, tx: SealedTransaction, sought: Sought, place: Place) -> Entry:
+    """The entry to be superseded, which the caller must be allowed to remove."""
+    head = look_up_in(tx, place, sought)
+    require_delete(engine, sought.entered, head)
+    return opened(head)
+
+
+def _supersede(tx: SealedTransaction, caller: Caller, sought: Sought, place: Place) -> None:
+    trashed = tx.trash(place, look_up_in(tx, place, sought))
+    tx.audit("supersede", caller.principal, trashed.space, trashed.id, trashed.revision)
 
 
 def _put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> tuple[Entry, UUID, bool]:

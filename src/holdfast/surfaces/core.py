@@ -71,11 +71,13 @@ class CoreCalls:
         conversation: str | None = None,
         speaker: str | None = None,
         at: datetime | str | None = None,
+        supersedes: str | UUID | None = None,
         expected_revision: int | None = None,
         idempotency_key: str | None = None,
     ) -> Write[Remembered]:
         """Keeps a memory. The same key again appends a revision: what is left out stays as it was, but for the time to
-        live, which is what this call says (none unless given)."""
+        live, which is what this call says (none unless given). What it `supersedes` (an id) goes to the trash with it.
+        The answer's `similar` lists memories that say nearly the same."""
         draft = Draft(
             text=text,
             key=key,
@@ -90,6 +92,7 @@ class CoreCalls:
             at=at,
             expected_revision=expected_revision,
             idempotency_key=idempotency_key,
+            supersedes=supersedes,
         )
         return remembering(
             self._seat, Asked(_profile(in_context), space_of(space), draft), partial(_similar_to, self._seat)

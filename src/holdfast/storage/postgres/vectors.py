@@ -41,13 +41,14 @@ _GO_ON = {"hnsw.iterative_scan": "strict_order"}
 _ALL = of_space(
     "vectors.cosines",
     """
-    SELECT string_agg(near.number || ':' || near.cosine, ',' ORDER BY near.cosine DESC, near.number)
+    SELECT string_agg(near.number || ':' || near.cosine, ',')
       FROM (SELECT number, (-(vector <#> %(query)s::halfvec))::real AS cosine
               FROM holdfast.derived
              WHERE space_id = %(space)s
                AND model = %(model)s
                AND key_id = %(key_id)s
-               AND vector IS NOT NULL) AS near
+               AND vector IS NOT NULL
+             ORDER BY cosine DESC, number) AS near
     """,
 )
 
