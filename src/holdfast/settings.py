@@ -35,7 +35,14 @@ TABLE = (
         "DATABASE_URL",
         None,
         "url",
-        "`sqlite:///path`, or `sqlite://` for memory; default: `holdfast.db` in the data directory",
+        "`sqlite:///path`, `sqlite://` for memory, or `postgresql://…`; default: `holdfast.db` in the data directory",
+    ),
+    Setting("POOL_SIZE", 10, "connections", "most connections of this node to PostgreSQL"),
+    Setting(
+        "PREPARED_STATEMENTS",
+        "off",
+        "word",
+        "`on` keeps plans on PostgreSQL's connections: quicker, but not behind a pooler in transaction mode",
     ),
     Setting(
         "MEMORY_KEY",
@@ -110,6 +117,8 @@ TABLE = (
 class Settings:
     data_dir: Path
     database_url: str | None
+    pool_size: int
+    prepared_statements: bool
     memory_key: str | None
     memory_old_keys: tuple[str, ...]
     durable: bool
@@ -139,6 +148,8 @@ def load(environment: Mapping[str, str] | None = None, /, **given: Any) -> Setti
     return Settings(
         data_dir=data_dir,
         database_url=values["DATABASE_URL"],
+        pool_size=_number("POOL_SIZE", values["POOL_SIZE"], int),
+        prepared_statements=_switch("PREPARED_STATEMENTS", values["PREPARED_STATEMENTS"]),
         memory_key=values["MEMORY_KEY"],
         memory_old_keys=tuple(
             key.strip() for key in str(values["MEMORY_OLD_KEYS"]).split(",") if key.strip()
@@ -184,6 +195,12 @@ def refuse_telemetry() -> None:
 
 def _path(value: Any) -> Path | None:
     return Path(value).expanduser() if value else None
+
+
+def _switch(name: str, value: Any) -> bool:
+    if value not in ("on", "off", True, False):
+        raise InvalidField(f"{PREFIX}{name} is `on` or `off`.")
+    return value in ("on", True)
 
 
 def _number(name: str, value: Any, kind: Callable[[Any], Any]) -> Any:

@@ -172,6 +172,20 @@ class TestACommit:
         monkeypatch.undo()
         assert store.entries.count(seen()) == 1
 
+    def test_does_not_happen_when_a_statement_sent_along_with_it_fails(self, store: PostgresStore) -> None:
+        make_spaces(store)
+        insert(store, entry_row(7))
+
+        def job(tx: Transaction) -> None:
+            remembering(1)(tx)
+            tx.audit.append(audit_row(revision=1 << 80))
+
+        with pytest.raises(Backend, match="NumericValueOutOfRange"):
+            store.write(job)
+        assert store.entries.by_number(seen(), 1) is None
+        assert (store.audit.last(), store.terms.places(HERE, ["t1"])) == (None, [""])
+        assert store.write(remembering(1)) == 1
+
     def test_never_follows_a_statement_that_failed(self, store: PostgresStore) -> None:
         """A job that swallows the error of the driver would have PostgreSQL answer COMMIT with a rollback."""
         make_spaces(store)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event
 from typing import Any
+from uuid import UUID
 
 import pytest
 
-from holdfast.contracts.rows import FOLLOWING, SERVING
+from holdfast.contracts.rows import FOLLOWING, SERVING, STORE
 from holdfast.contracts.storage import Transaction
 from holdfast.domain.errors import Conflict
 from holdfast.storage.postgres.store import PostgresStore
@@ -25,6 +26,8 @@ from tests.conformance.rows import (
     make_spaces,
     receipt_row,
     seen,
+    space_id,
+    space_row,
     superseded,
 )
 
@@ -95,6 +98,17 @@ def test_one_idempotency_key_is_answered_once(store: PostgresStore) -> None:
     assert all_at_once(store, *[once] * WRITERS).count(True) == 1
 
 
+def test_of_many_who_make_a_space_one_does_and_the_others_find_it(store: PostgresStore) -> None:
+    def make(tx: Transaction, space: UUID) -> UUID:
+        known = tx.spaces.by_name(blind("name"))
+        if known is None:
+            tx.spaces.insert(space_row(space, name=blind("name")))
+        return space if known is None else known.id
+
+    jobs = [lambda tx, n=n: make(tx, space_id(n)) for n in range(1, WRITERS + 1)]
+    assert len(set(all_at_once(store, *jobs))) == 1
+
+
 def test_one_model_serves_however_many_nodes_enrol_theirs(store: PostgresStore) -> None:
     def enrol(tx: Transaction, name: str) -> None:
         serves = not any(row.state == SERVING for row in tx.models.all())
@@ -124,8 +138,6 @@ def test_two_jobs_that_meet_crosswise_both_succeed(store: PostgresStore) -> None
 
 
 def test_no_key_is_added_under_a_master_while_it_is_rotated_away(store: PostgresStore) -> None:
-    from holdfast.contracts.rows import STORE
-
     store.write(lambda tx: tx.keys.insert(key_row(STORE, 1, master=b"old")))
     looked, go = Event(), Event()
 

@@ -103,6 +103,21 @@ class SpaceState(NamedTuple):
     """Grows when something derived was added."""
 
 
+class WholeSpace(NamedTuple):
+    """A space with its counters, as it is moved to another store."""
+
+    row: SpaceRow
+    counts: SpaceCounts
+    state: SpaceState
+
+
+class NameRow(NamedTuple):
+    """A readable principal, sealed."""
+
+    name: bytes
+    sealed: bytes
+
+
 class KeyRow(NamedTuple):
     """A data key, wrapped by the master key named `master`. Destroying the row makes what it sealed unreadable."""
 

@@ -22,6 +22,7 @@ from holdfast.contracts.rows import (
     MemberRow,
     ModelRow,
     MovedRow,
+    NameRow,
     OutlineRow,
     PlacedRow,
     ReceiptRow,
@@ -31,6 +32,7 @@ from holdfast.contracts.rows import (
     SpaceRow,
     SpaceState,
     Visible,
+    WholeSpace,
 )
 
 T = TypeVar("T")
@@ -404,6 +406,55 @@ class AuditWrites(AuditReads, Protocol):
     def append(self, row: AuditRow) -> None: ...
 
 
+class CopyReads(Protocol):
+    """Whole tables in pages, for moving a store to another backend. Names no caller: it serves who owns the store, and
+    rows stay sealed as they are. What other contracts list whole (keys, grants, rules, audit, models) is not here."""
+
+    def spaces(self, after: UUID | None, limit: int) -> list[WholeSpace]:
+        """In the order of ids."""
+        ...
+
+    def entries(self, space: UUID, after: int, limit: int) -> list[EntryRow]:
+        """In whatever state, by number."""
+        ...
+
+    def revisions(self, space: UUID, after: tuple[int, int], limit: int) -> list[RevisionRow]:
+        """By number and revision."""
+        ...
+
+    def names(self, after: bytes, limit: int) -> list[NameRow]: ...
+
+    def members(self, space: UUID) -> list[MemberRow]: ...
+
+    def receipts(self, after: tuple[bytes, bytes], limit: int) -> list[ReceiptRow]:
+        """By principal and key."""
+        ...
+
+
+class CopyWrites(Protocol):
+    """Rows as another store had them. Each adds, or replaces what is there."""
+
+    def put_space(self, space: WholeSpace) -> None: ...
+
+    def put_key(self, row: KeyRow) -> None: ...
+
+    def put_entry(self, space: UUID, row: EntryRow) -> None:
+        """With its labels while it is live, and without any earlier revision."""
+        ...
+
+    def put_model(self, row: ModelRow) -> None: ...
+
+
+class Leases(Protocol):
+    """Who does some work in a space, and until when, so that many nodes share it."""
+
+    def take(self, space: UUID, work: str, holder: str, now: int, until: int) -> bool:
+        """Takes or prolongs a lease; False while another holder has it."""
+        ...
+
+    def give_back(self, space: UUID, work: str, holder: str) -> None: ...
+
+
 class Transaction(Protocol):
     """One atomic change. Whatever it does is on disk when the write is acknowledged, or not at all."""
 
@@ -415,6 +466,8 @@ class Transaction(Protocol):
     def derived(self) -> DerivedWrites: ...
     @property
     def models(self) -> ModelWrites: ...
+    @property
+    def copies(self) -> CopyWrites: ...
     @property
     def spaces(self) -> SpaceWrites: ...
     @property
@@ -452,8 +505,15 @@ class Store(Protocol):
     @property
     def models(self) -> ModelReads: ...
     @property
+    def copies(self) -> CopyReads: ...
+    @property
     def vectors(self) -> VectorReads | None:
         """None where vectors lie sealed beside the signals and are compared by who opens them."""
+        ...
+
+    @property
+    def leases(self) -> Leases | None:
+        """None where workers are few and near: doing something twice then costs less than asking first."""
         ...
 
     @property

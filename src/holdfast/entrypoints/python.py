@@ -432,7 +432,7 @@ def _open(
         durability=durability,
         sweep_seconds=sweep_seconds,
         embedder=embedder,
-        **_place(where),
+        **place_of(where),
     )
     return open_engine(settings, clock, directory, required=required), settings, clock
 
@@ -441,7 +441,7 @@ def _systems(systems: object) -> dict[str, str]:
     return {} if systems is None else check_mapping("systems", systems)
 
 
-def _place(where: str | os.PathLike[str] | None) -> dict[str, str]:
+def place_of(where: str | os.PathLike[str] | None) -> dict[str, str]:
     if where is None:
         return {}
     text = os.fspath(where)

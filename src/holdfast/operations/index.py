@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event, Lock
 from typing import TYPE_CHECKING
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from holdfast.contracts.embedder import Embedder, EmbedderBroken
 from holdfast.contracts.rows import FOLLOWING, FORMER, HELD, SERVING, ModelRow
@@ -66,6 +66,8 @@ class Index:
         """Set when there may be something to derive."""
         self.asked: set[UUID] = set()
         """Spaces that were searched and whose signals are worth keeping."""
+        self.holder = uuid4().hex
+        """This worker, to those that share its work."""
 
     @property
     def embeds(self) -> bool:

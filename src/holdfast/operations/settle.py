@@ -25,6 +25,7 @@ from holdfast.contracts.rows import (
 from holdfast.contracts.storage import Transaction
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import HoldfastError, NotFound, Unavailable
+from holdfast.domain.times import SECOND
 from holdfast.operations.engine import Engine
 from holdfast.operations.index import SIGNALS_ONLY, IndexStatus, takes_others
 from holdfast.search.traits import embedding_text
@@ -46,6 +47,8 @@ SAMPLE = 50
 NEAREST = 10
 LEAST_OVERLAP = 0.2
 """Models differ in what they hold to be near; sharing less than this, one of them is broken."""
+
+LEASE_US = 60 * SECOND
 
 log = logging.getLogger("holdfast")
 Stopped = Callable[[], bool]
@@ -88,11 +91,32 @@ def settle_all(engine: Engine, stopped: Stopped = lambda: False) -> int:
     if embedder is None or row is None:
         return done
     while not stopped() and (spaces := waiting(row.model, SPACES)):
+        before = done
         for space in spaces:
-            done += _settle_space(engine, embedder, row.model, space, stopped)
+            done += _settle_alone(engine, embedder, row.model, space, stopped)
+        if done == before:
+            return done  # others are at work there, or nothing of it can be opened
     if row.state == FOLLOWING and not stopped():
         _take_over(engine, row)
     return done
+
+
+def _settle_alone(engine: Engine, embedder: Embedder, model: int, space: UUID, stopped: Stopped) -> int:
+    """Where many nodes share the work, only while no other one is at it."""
+    leases, work = engine.sealed.store.leases, f"settle {model}"
+    if leases is None:
+        return _settle_space(engine, embedder, model, space, stopped)
+
+    def lost_it() -> bool:
+        now = engine.clock()
+        return stopped() or not leases.take(space, work, engine.index.holder, now, now + LEASE_US)
+
+    if lost_it():
+        return 0
+    try:
+        return _settle_space(engine, embedder, model, space, lost_it)
+    finally:
+        leases.give_back(space, work, engine.index.holder)
 
 
 def _others_wait(engine: Engine) -> bool:

@@ -57,12 +57,22 @@ class Matrix:
         for what came last."""
         if not self.used:
             return np.zeros(len(slots), dtype=np.float32)
+        scores = self._cosines(query, also)
+        if self._in_order(slots):
+            return scores
+        return np.where(slots == NOBODY, np.float32(0.0), scores.take(slots, mode="wrap"))
+
+    def _in_order(self, slots: Ints) -> bool:
+        """Whether these are all the rows, one after the other, as they are until something changes."""
+        return len(slots) == self.used and np.array_equal(slots, np.arange(self.used, dtype=slots.dtype))
+
+    def _cosines(self, query: Floats, also: Ints | None) -> Floats:
         scores = scan(Vectors(self.rows[self.coded : self.used], None), query)
         if self.coded:
             near = None if also is None else also[(also >= 0) & (also < self.coded)]
             by_signs = scan(Vectors(self.rows[: self.coded], self.codes), query, near)
             scores = np.concatenate((by_signs, scores))
-        return np.where(slots == NOBODY, np.float32(0.0), scores[slots])
+        return scores
 
 
 def stored_vector(vector: NDArray[np.float32]) -> bytes:

@@ -13,7 +13,7 @@ from holdfast.storage.postgres.connections import Reader, Row
 from holdfast.storage.postgres.statements import Statement, Values, of_space, of_store
 
 HEAD = ", ".join(f"entries.{column}" for column in EntryRow._fields)
-_REVISION = ", ".join(f"revisions.{column}" for column in RevisionRow._fields)
+REVISION = ", ".join(f"revisions.{column}" for column in RevisionRow._fields)
 
 _SHOWN = """entries.space_id = %(space)s
    AND (%(rooms)s::integer >> entries.partition) & 1 = 1
@@ -272,7 +272,7 @@ _TRASHED_BY_KEY = of_space(
 _HISTORY = of_space(
     "entries.history",
     f"""
-    SELECT {_REVISION}
+    SELECT {REVISION}
       FROM holdfast.revisions
      WHERE revisions.space_id = %(space)s
        AND revisions.number = %(number)s
@@ -343,7 +343,7 @@ _SEALED_WITH = of_space(
 _REVISIONS_SEALED_WITH = of_space(
     "entries.revisions_sealed_with",
     f"""
-    SELECT {_REVISION}
+    SELECT {REVISION}
       FROM holdfast.revisions
      WHERE revisions.space_id = %(space)s
        AND revisions.key_id = %(key_id)s
@@ -353,7 +353,7 @@ _REVISIONS_SEALED_WITH = of_space(
 _REVISIONS_OF = of_space(
     "entries.revisions_of",
     f"""
-    SELECT {_REVISION}
+    SELECT {REVISION}
       FROM holdfast.revisions
      WHERE revisions.space_id = %(space)s
        AND revisions.number = %(number)s

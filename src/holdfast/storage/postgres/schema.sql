@@ -358,6 +358,9 @@ BEGIN
 END
 $$;
 
+-- A store that is moved here brings the numbers of its models along.
+GRANT SELECT, UPDATE ON SEQUENCE holdfast.models_model_seq TO holdfast_app, holdfast_store;
+
 GRANT CREATE ON SCHEMA holdfast TO holdfast_store;
 ALTER FUNCTION holdfast.places(bigint[]) OWNER TO holdfast_store;
 REVOKE CREATE ON SCHEMA holdfast FROM holdfast_store;

@@ -83,6 +83,11 @@ class SpaceWrites(SpaceReads):
         self._counted: dict[UUID, SpaceCounts] = {}
         tx.before_spaces = self._write_counts
 
+    def by_name(self, name: bytes) -> SpaceRow | None:
+        """Whoever looks before making a space takes turns with others who want the same name."""
+        self._tx.lock(b"name" + name)
+        return super().by_name(name)
+
     def insert(self, row: SpaceRow) -> None:
         """Id and name lie in two tables, each of which may refuse."""
         values = {"space": row.id, **row._asdict(), "kind": int(row.kind)}

@@ -12,6 +12,7 @@ from holdfast.contracts.storage import Job
 from holdfast.storage.postgres.access import GrantReads, MemberReads, RuleReads
 from holdfast.storage.postgres.audit import AuditReads
 from holdfast.storage.postgres.connections import Connections, Patience
+from holdfast.storage.postgres.copies import CopyReads
 from holdfast.storage.postgres.derived import DerivedReads
 from holdfast.storage.postgres.entries import EntryReads
 from holdfast.storage.postgres.keys import KeyReads, NameReads
@@ -41,6 +42,7 @@ class PostgresStore:
         self.terms = TermReads(connections)
         self.derived = DerivedReads(connections)
         self.models = ModelReads(connections)
+        self.copies = CopyReads(connections)
         self.vectors = VectorReads(connections)
         self.spaces = SpaceReads(connections)
         self.names = NameReads(connections)

@@ -22,6 +22,7 @@ from holdfast.domain.errors import HoldfastError, Unavailable
 from holdfast.storage.postgres.access import GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.postgres.audit import AuditWrites
 from holdfast.storage.postgres.connections import Connections, Db, OnConnection, connecting, lost
+from holdfast.storage.postgres.copies import CopyWrites
 from holdfast.storage.postgres.derived import DerivedWrites
 from holdfast.storage.postgres.entry_writes import EntryWrites
 from holdfast.storage.postgres.errors import AGAIN, CLOSED, UNCERTAIN, translated
@@ -53,6 +54,7 @@ class PostgresTransaction:
         self.terms = TermWrites(tx)
         self.derived = DerivedWrites(tx)
         self.models = ModelWrites(tx)
+        self.copies = CopyWrites(tx, self.entries)
         self.spaces = SpaceWrites(tx)
         self.names = NameWrites(tx)
         self.keys = KeyWrites(tx)

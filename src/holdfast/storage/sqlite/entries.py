@@ -18,7 +18,7 @@ HEAD = f"""entries.entry & {NUMBER_MASK}, entries.partition, entries.owner, entr
        entries.born, entries.seq, entries.created_us, entries.updated_us, entries.expires_us, entries.trashed_us,
        entries.flags, entries.length, entries.key_id, entries.labels, entries.sealed"""
 
-_REVISION = f"""revisions.entry & {NUMBER_MASK}, revisions.revision, revisions.seq, revisions.updated_us,
+REVISION = f"""revisions.entry & {NUMBER_MASK}, revisions.revision, revisions.seq, revisions.updated_us,
        revisions.expires_us, revisions.flags, revisions.key_id, revisions.sealed"""
 
 _SHOWN = """entries.space = ?1
@@ -245,7 +245,7 @@ class EntryReads:
         shown = self._shown(visible)
         rows = self._reader.rows(
             f"""
-            SELECT {_REVISION}
+            SELECT {REVISION}
               FROM revisions
              WHERE revisions.entry = ?6
                AND revisions.revision < ?7
@@ -334,7 +334,7 @@ class EntryReads:
         place = self._number_of(space)
         return self._revisions(
             f"""
-            SELECT {_REVISION}
+            SELECT {REVISION}
               FROM revisions
              WHERE revisions.entry > ?1
                AND revisions.entry < ?2
@@ -346,7 +346,7 @@ class EntryReads:
 
     def revisions_of(self, space: UUID, number: int) -> list[RevisionRow]:
         return self._revisions(
-            f"SELECT {_REVISION} FROM revisions WHERE revisions.entry = ? ORDER BY revisions.revision",
+            f"SELECT {REVISION} FROM revisions WHERE revisions.entry = ? ORDER BY revisions.revision",
             (_entry(self._number_of(space), number),),
         )
 

@@ -12,6 +12,7 @@ from holdfast.contracts.storage import Job
 from holdfast.storage.sqlite.access import GrantReads, MemberReads, RuleReads
 from holdfast.storage.sqlite.audit import AuditReads
 from holdfast.storage.sqlite.connections import Connections, FileConnections, MemoryConnection
+from holdfast.storage.sqlite.copies import CopyReads
 from holdfast.storage.sqlite.derived import DerivedReads
 from holdfast.storage.sqlite.entries import EntryReads
 from holdfast.storage.sqlite.keys import KeyReads, NameReads
@@ -42,7 +43,9 @@ class SqliteStore:
         self.terms = TermReads(connections, number_of)
         self.derived = DerivedReads(connections, number_of)
         self.models = ModelReads(connections)
+        self.copies = CopyReads(connections, number_of)
         self.vectors = None
+        self.leases = None
         self.spaces = SpaceReads(connections)
         self.names = NameReads(connections)
         self.keys = KeyReads(connections)

@@ -17,12 +17,12 @@ MOST_PLACES = 65_536
 """A word that stands in so many places tells little; past them it is not followed, so that a huge space stays quick."""
 
 _PLACES = f"""
-SELECT group_concat(
-           ((doc & {(1 << NUMBER_BITS) - 1}) << {PLACE_NUMBER_SHIFT})
-           | (unicode(col) << {PLACE_FIELD_SHIFT})
-           | offset
-       )
-  FROM (SELECT doc, col, offset FROM temp.places WHERE term = ?1 AND doc > ?2 AND doc < ?3 LIMIT {MOST_PLACES})"""
+SELECT group_concat(place)
+  FROM (SELECT ((doc - ?2) << {PLACE_NUMBER_SHIFT}) | (unicode(col) << {PLACE_FIELD_SHIFT}) | offset AS place
+          FROM temp.places
+         WHERE term = ?1
+           AND doc BETWEEN ?2 AND ?3
+         LIMIT {MOST_PLACES})"""
 
 
 class TermReads:
@@ -34,7 +34,7 @@ class TermReads:
 
     def places(self, space: UUID, terms: Sequence[str]) -> list[str]:
         place = self._number_of(space)
-        first, last = place << NUMBER_BITS, (place + 1) << NUMBER_BITS
+        first, last = place << NUMBER_BITS, (place + 1 << NUMBER_BITS) - 1
         return [self._reader.rows(_PLACES, (term, first, last))[0][0] or "" for term in terms]
 
 

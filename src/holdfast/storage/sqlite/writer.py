@@ -19,6 +19,7 @@ from holdfast.domain.errors import Unavailable
 from holdfast.storage.sqlite.access import GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.sqlite.audit import AuditWrites
 from holdfast.storage.sqlite.connections import Connections, OnConnection
+from holdfast.storage.sqlite.copies import CopyWrites
 from holdfast.storage.sqlite.derived import DerivedWrites
 from holdfast.storage.sqlite.entries import EntryWrites
 from holdfast.storage.sqlite.erasing import merge_slice
@@ -53,6 +54,7 @@ class SqliteTransaction:
         self.terms = TermWrites(tx, number_of)
         self.derived = DerivedWrites(tx, number_of)
         self.models = ModelWrites(tx)
+        self.copies = CopyWrites(tx, self.entries)
         self.spaces = SpaceWrites(tx, number_of)
         self.names = NameWrites(tx)
         self.keys = KeyWrites(tx)

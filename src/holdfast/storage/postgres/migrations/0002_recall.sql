@@ -62,3 +62,6 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- A store that is moved here brings the numbers of its models along.
+GRANT SELECT, UPDATE ON SEQUENCE holdfast.models_model_seq TO holdfast_app, holdfast_store;
