@@ -19,7 +19,7 @@ FETCH := $(PY) -m holdfast model fetch
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check bench model faults faults-processes faults-kill docs lock clean
+.PHONY: help run test check bench model faults faults-processes faults-kill faults-postgres docs lock clean
 
 help: ## List the recipes
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,13 +45,16 @@ bench: $(RUN_READY) ## Measure and print all figures of bench/
 model: $(RUN_READY) ## Fetch the embedder's model, once for all stores of this user; repairs it too
 	@$(FETCH)
 
-faults: faults-processes faults-kill ## Run every long fault run, one after the other
+faults: faults-processes faults-kill faults-postgres ## Run every long fault run, one after the other
 
 faults-processes: $(DEV_READY) ## Many processes write one file at once
 	$(FAULTS) -k processes
 
 faults-kill: $(DEV_READY) ## Processes are killed in the middle of their writes
 	$(FAULTS) -k kill
+
+faults-postgres: $(DEV_READY) ## The database server is killed in the middle of writes
+	HOLDFAST_FAULTS=long $(PYTEST) tests/postgres/test_faults.py --timeout=3600
 
 docs: $(RUN_READY) ## Write the generated tables of the documentation anew
 	$(PY) docs/generate.py
@@ -62,8 +65,8 @@ LOCK := $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --gene
 BUILD_REQUIRES := $(PY) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")'
 
 lock: $(DEV_READY) ## Pin all versions and hashes anew after a change in pyproject.toml (UPGRADE=1: to the newest)
-	@$(BUILD_REQUIRES) | $(LOCK) pyproject.toml - --extra embedder --extra dev --output-file constraints.txt
-	@$(BUILD_REQUIRES) | $(LOCK) pyproject.toml - --extra embedder --constraints constraints.txt --output-file constraints-run.txt
+	@$(BUILD_REQUIRES) | $(LOCK) pyproject.toml - --extra embedder --extra postgres --extra dev --output-file constraints.txt
+	@$(BUILD_REQUIRES) | $(LOCK) pyproject.toml - --extra embedder --extra postgres --constraints constraints.txt --output-file constraints-run.txt
 
 clean: ## Remove .venv, caches and built things; memories stay where they are
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

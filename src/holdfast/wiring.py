@@ -179,11 +179,23 @@ def _open_store(settings: Settings, path: Path | None, keys: Masters) -> Store:
     return store.open_file(path, durable=settings.durable, check=check)
 
 
+def distribute(url: str) -> dict[str, str]:
+    """Where each table lies after it was spread over a Citus cluster."""
+    try:
+        from holdfast.storage.postgres import scale
+    except ImportError as error:
+        raise Unavailable(_NO_DRIVER) from error
+    return scale.distribute(url)
+
+
+_NO_DRIVER = "PostgreSQL needs its driver: install `holdfast[postgres]`."
+
+
 def _open_database(settings: Settings, check: Callable[[list[KeyRow]], None]) -> Store:
     try:
         from holdfast.storage.postgres import store
     except ImportError as error:
-        raise Unavailable("PostgreSQL needs its driver: install `holdfast[postgres]`.") from error
+        raise Unavailable(_NO_DRIVER) from error
     assert settings.database_url is not None
     return store.open_database(
         settings.database_url,

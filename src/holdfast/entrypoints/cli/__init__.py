@@ -10,7 +10,7 @@ import typer
 
 from holdfast import __version__
 from holdfast.domain.errors import HoldfastError
-from holdfast.entrypoints.cli import model
+from holdfast.entrypoints.cli import model, store
 
 app = typer.Typer(
     name="holdfast",
@@ -20,6 +20,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(model.app, name="model")
+app.command("migrate-store")(store.migrate_store)
+app.add_typer(store.scale, name="scale")
 
 
 def show_version(wanted: bool) -> None:

@@ -30,6 +30,17 @@ def shown_progress() -> Iterator[Tell]:
         yield _lines(console)
 
 
+@contextmanager
+def shown_count(what: str) -> Iterator[Callable[[int], None]]:
+    """A number that grows, at a terminal; elsewhere nothing until it is done."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _count: None
+        return
+    with console.status(what) as status:
+        yield lambda count: status.update(f"{count:,} {what}")
+
+
 def bars(console: Console) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
