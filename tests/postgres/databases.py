@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import urlencode
 
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tests.conformance.postgres_backend import database
 
@@ -77,3 +78,10 @@ def catalogue(dsn: str) -> dict[str, list[tuple[object, ...]]]:
         return {
             name: sorted(db.execute(query.encode()).fetchall(), key=repr) for name, query in CATALOGUE.items()
         }
+
+
+def url_of(dsn: str) -> str:
+    """The same database as a URL, as a person would name it."""
+    said = conninfo_to_dict(dsn)
+    name = said.pop("dbname")
+    return f"postgresql:///{name}?{urlencode({key: str(value) for key, value in said.items()})}"

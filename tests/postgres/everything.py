@@ -143,9 +143,28 @@ def remove_everything(tx: Transaction) -> None:
     tx.receipts.delete_space(HERE)
 
 
+def copy_everything(store: PostgresStore) -> None:
+    """Reads the store as one that is moved, and puts what was read where it lies."""
+    (space, *_), models, keys = store.copies.spaces(None, 10), store.models.all(), store.keys.of(HERE)
+    entries = store.copies.entries(HERE, 0, 10)
+    store.copies.revisions(HERE, (0, 0), 10)
+    store.copies.names(b"", 10)
+    store.copies.members(HERE)
+    store.copies.receipts((b"", b""), 10)
+
+    def put(tx: Transaction) -> None:
+        tx.copies.put_space(space)
+        tx.copies.put_key(keys[0])
+        tx.copies.put_entry(HERE, entries[0])
+        tx.copies.put_model(models[0])
+
+    store.write(put)
+
+
 def call_everything(store: PostgresStore) -> None:
     store.write(write_everything)
     read_everything(store)
+    copy_everything(store)
     store.leases.take(HERE, "settle", "worker 1", NOW, NOW + 1)
     store.leases.give_back(HERE, "settle", "worker 1")
     store.write(remove_everything)

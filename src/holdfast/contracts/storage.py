@@ -12,18 +12,24 @@ from concurrent.futures import Future
 from typing import Protocol, TypeVar
 from uuid import UUID
 
+from holdfast.contracts.copies import CopyReads, CopyWrites
+from holdfast.contracts.index import (
+    DerivedReads,
+    DerivedWrites,
+    ModelReads,
+    ModelWrites,
+    OutlineReads,
+    TermReads,
+    TermWrites,
+    VectorReads,
+)
 from holdfast.contracts.rows import (
     AuditRow,
-    DerivedRow,
     EntryRow,
     GrantRow,
-    IndexText,
     KeyRow,
     MemberRow,
-    ModelRow,
     MovedRow,
-    NameRow,
-    OutlineRow,
     PlacedRow,
     ReceiptRow,
     RevisionRow,
@@ -32,7 +38,6 @@ from holdfast.contracts.rows import (
     SpaceRow,
     SpaceState,
     Visible,
-    WholeSpace,
 )
 
 T = TypeVar("T")
@@ -149,114 +154,6 @@ class EntryWrites(EntryReads, Protocol):
     def delete_space(self, space: UUID) -> int:
         """Removes every entry of a space with revisions and labels; needs no key. Says how many there were."""
         ...
-
-
-class OutlineReads(Protocol):
-    """What ranking knows of a space's entries. Takes no `visible`: it serves all callers of a space, each through a
-    mask, and shows nothing; every hit is read again as shown."""
-
-    def of(self, space: UUID, after: int) -> list[OutlineRow]:
-        """Live, indexed entries of every room above a sequence number, oldest change first."""
-        ...
-
-    def changed(self, space: UUID, after: int, limit: int) -> list[EntryRow]:
-        """The same entries whole, for what is derived from them; at most `limit`."""
-        ...
-
-    def labelled(self, space: UUID, labels: Sequence[bytes]) -> list[int]:
-        """Numbers of the live entries that carry one of these labels."""
-        ...
-
-
-class TermReads(Protocol):
-    def places(self, space: UUID, terms: Sequence[str]) -> list[str]:
-        """For each blind term every place where it stands in the word index, in no stated order: decimal numbers
-        joined by commas, each made of the entry's number, the first letter of the field and the count of terms that
-        come before it in that field, shifted as rows.PLACE_* say. One string costs a tenth of a row for each place."""
-        ...
-
-
-class TermWrites(Protocol):
-    def put(self, space: UUID, number: int, text: IndexText, *, replaces: bool) -> None:
-        """Indexes an entry's blind terms, in place of earlier ones when `replaces`."""
-        ...
-
-    def drop(self, space: UUID, numbers: Sequence[int]) -> None:
-        """Takes entries out of the word index; needs no key."""
-        ...
-
-    def drop_space(self, space: UUID) -> None: ...
-
-
-class DerivedReads(Protocol):
-    def of(self, space: UUID, model: int, numbers: Sequence[int] | None = None) -> list[DerivedRow]:
-        """What a model derived in a space, of these entries or of all; in no stated order."""
-        ...
-
-    def progress(self, model: int, space: UUID) -> int:
-        """The sequence number up to which a model has derived everything; 0 at first."""
-        ...
-
-    def behind(self, model: int, limit: int) -> list[UUID]:
-        """Spaces in which a model has something left to derive. Names no space: it serves the store."""
-        ...
-
-    def count_behind(self, model: int) -> int:
-        """How many entries of all spaces wait for a model."""
-        ...
-
-    def sealed_with(self, space: UUID, key_id: int, limit: int) -> list[DerivedRow]:
-        """What is sealed under a key, of any model: for key rotation."""
-        ...
-
-
-class DerivedWrites(DerivedReads, Protocol):
-    def put(self, space: UUID, row: DerivedRow) -> bool:
-        """Adds or replaces, if the entry still stands at this revision; says whether it does."""
-        ...
-
-    def advance(self, model: int, space: UUID, seq: int) -> None:
-        """Everything up to this sequence number is derived."""
-        ...
-
-    def fall_back(self, space: UUID, seq: int) -> None:
-        """No model has derived more than what lies below this sequence number: an entry came back."""
-        ...
-
-    def drop(self, space: UUID, numbers: Sequence[int]) -> None:
-        """Removes everything derived from these entries; needs no key."""
-        ...
-
-    def drop_space(self, space: UUID) -> None: ...
-
-    def drop_model(self, model: int, limit: int) -> int:
-        """Removes what a model derived, a batch at a time; with the last batch its progress too."""
-        ...
-
-
-class VectorReads(Protocol):
-    """Vectors that the backend compares itself. They are rotated by a key of the space, which keeps every cosine."""
-
-    def cosines(self, space: UUID, model: int, key_id: int, query: bytes, limit: int | None) -> str:
-        """Of the vectors rotated by one key the nearest to a query rotated likewise (half precision), all of them
-        without a limit: `number:cosine` pairs joined by commas, nearest first, ties by number."""
-        ...
-
-
-class ModelReads(Protocol):
-    def all(self) -> list[ModelRow]:
-        """Every model, oldest first."""
-        ...
-
-
-class ModelWrites(ModelReads, Protocol):
-    def insert(self, name: str, dimensions: int, state: str, now: int) -> int:
-        """A new model; returns its number, which is never given again."""
-        ...
-
-    def set_state(self, model: int, state: str, overlap: float | None) -> None: ...
-
-    def delete(self, model: int) -> None: ...
 
 
 class SpaceReads(Protocol):
@@ -406,45 +303,6 @@ class AuditWrites(AuditReads, Protocol):
     def append(self, row: AuditRow) -> None: ...
 
 
-class CopyReads(Protocol):
-    """Whole tables in pages, for moving a store to another backend. Names no caller: it serves who owns the store, and
-    rows stay sealed as they are. What other contracts list whole (keys, grants, rules, audit, models) is not here."""
-
-    def spaces(self, after: UUID | None, limit: int) -> list[WholeSpace]:
-        """In the order of ids."""
-        ...
-
-    def entries(self, space: UUID, after: int, limit: int) -> list[EntryRow]:
-        """In whatever state, by number."""
-        ...
-
-    def revisions(self, space: UUID, after: tuple[int, int], limit: int) -> list[RevisionRow]:
-        """By number and revision."""
-        ...
-
-    def names(self, after: bytes, limit: int) -> list[NameRow]: ...
-
-    def members(self, space: UUID) -> list[MemberRow]: ...
-
-    def receipts(self, after: tuple[bytes, bytes], limit: int) -> list[ReceiptRow]:
-        """By principal and key."""
-        ...
-
-
-class CopyWrites(Protocol):
-    """Rows as another store had them. Each adds, or replaces what is there."""
-
-    def put_space(self, space: WholeSpace) -> None: ...
-
-    def put_key(self, row: KeyRow) -> None: ...
-
-    def put_entry(self, space: UUID, row: EntryRow) -> None:
-        """With its labels while it is live, and without any earlier revision."""
-        ...
-
-    def put_model(self, row: ModelRow) -> None: ...
-
-
 class Leases(Protocol):
     """Who does some work in a space, and until when, so that many nodes share it."""
 
@@ -532,6 +390,11 @@ class Store(Protocol):
     def receipts(self) -> ReceiptReads: ...
     @property
     def audit(self) -> AuditReads: ...
+
+    @property
+    def remote(self) -> bool:
+        """Whether answers come over a network: who must not wait asks in a thread."""
+        ...
 
     @property
     def unclean(self) -> bool:

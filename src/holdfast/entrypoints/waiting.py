@@ -42,10 +42,13 @@ def reading_there(call: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[
 
 
 def reading_later(call: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[Any, P], Awaitable[T]]:
-    """The read as a method to be awaited. The embedded store answers in microseconds, so it runs where it stands."""
+    """The read as a method to be awaited. The embedded store answers in microseconds, so it runs where it stands; a
+    database is asked in a thread."""
 
     @wraps(call)
     async def method(door: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        if door._seat.is_remote:
+            return await asyncio.to_thread(call, door._calls, *args, **kwargs)
         return call(door._calls, *args, **kwargs)
 
     return method
@@ -92,6 +95,8 @@ async def carry_out_async(seat: Seat, work: Work[T]) -> T:
         return _off(seat, work)
     if isinstance(work, Steps):
         return await asyncio.to_thread(work.run)
+    if seat.is_remote:
+        return await asyncio.to_thread(seat.engine.write, work)
     return await _write(seat.engine, work)
 
 

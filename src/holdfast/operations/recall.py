@@ -26,9 +26,9 @@ from holdfast.operations.spaces import enterable
 from holdfast.search.analyser import analyse
 from holdfast.search.fusion import Ranking, common_scale, fuse
 from holdfast.search.question import Question, in_first_person, read_question
-from holdfast.search.space import Bools, Floats, Ints, together
+from holdfast.search.space import Bools, Floats, Ints
 from holdfast.search.typos import corrections
-from holdfast.search.words import Posting, WordScores, posting, rarities, score_words
+from holdfast.search.words import Postings, WordScores, rarities, read_postings, score_words
 from holdfast.storage.view import View
 
 SPARE = 10
@@ -116,11 +116,14 @@ def _ranked(
 ) -> list[Searched]:
     postings = [_postings(engine, each.view, question, spellings) for each in searched]
     rarity = rarities([(each.view.prepared, own) for each, own in zip(searched, postings, strict=True)])
-    words, cosines = [], []
-    for each, own in zip(searched, postings, strict=True):
-        scores = score_words(each.view.prepared, own, rarity)
-        words.append(replace(scores, score=_only(scores.score, each.wanted)))
-        cosines.append(None if vector is None else _cosines(engine, each, vector, words[-1]))
+    words = [
+        _words(each, score_words(each.view.prepared, own, rarity))
+        for each, own in zip(searched, postings, strict=True)
+    ]
+    cosines = [
+        None if vector is None else _cosines(engine, each, vector, own)
+        for each, own in zip(searched, words, strict=True)
+    ]
     scale = common_scale(words, cosines)
     return [
         replace(
@@ -132,25 +135,26 @@ def _ranked(
     ]
 
 
-def _postings(
-    engine: Engine, view: View, question: Question, spellings: Mapping[str, list[str]]
-) -> list[Posting]:
+def _postings(engine: Engine, view: View, question: Question, spellings: Mapping[str, list[str]]) -> Postings:
     """Where each term of the question stands, or the words that it is a slip for."""
-    meant = [spellings.get(term, [term]) for term in question.terms]
-    found = iter(engine.index.views.occurrences(view, [one for ones in meant for one in ones]))
-    places = [next(found) if len(ones) == 1 else together([next(found) for _ in ones]) for ones in meant]
-    return [
-        posting(view.prepared, question, term, at) for term, at in zip(question.terms, places, strict=True)
+    meant = [
+        (number, one) for number, term in enumerate(question.terms) for one in spellings.get(term, [term])
     ]
+    found = engine.index.views.occurrences(view, [one for _, one in meant])
+    if spellings:
+        found = found.counted_as([number for number, _ in meant])
+    return read_postings(view.prepared, question, found)
 
 
-def _only(values: Floats, wanted: Bools | None) -> Floats:
-    return values if wanted is None else values * wanted
+def _words(each: Searched, scores: WordScores) -> WordScores:
+    return scores if each.wanted is None else replace(scores, score=scores.score * each.wanted)
 
 
 def _cosines(engine: Engine, each: Searched, vector: Floats, words: WordScores) -> Floats:
     """What words put first is never judged by a guess at its meaning."""
-    return _only(engine.index.views.cosines(each.view, vector, words.best(WORD_POOL)), each.wanted)
+    sure = words.best(WORD_POOL) if each.view.matrix.coded else None
+    cosines = engine.index.views.cosines(each.view, vector, sure)
+    return cosines if each.wanted is None else cosines * each.wanted
 
 
 def _wanted(engine: Engine, view: View, visible: Visible, ask: Ask) -> Bools | None:

@@ -17,7 +17,7 @@ from holdfast.operations.resolve import Target, look_up, opened, seek
 from holdfast.search.duplicates import HINT_COSINE, Verdict, compare
 from holdfast.search.question import read_question
 from holdfast.search.space import Bools, Ints
-from holdfast.search.words import posting, score_words
+from holdfast.search.words import read_postings, score_words
 from holdfast.storage.view import View
 
 CANDIDATES = 20
@@ -60,9 +60,6 @@ def _by_words(engine: Engine, view: View, entry: Entry, others: Bools) -> Ints:
     """Places of the entries that share most of its words."""
     question = read_question(f"{entry.hint} {entry.text}")
     found = engine.index.views.occurrences(view, question.terms)
-    postings = [
-        posting(view.prepared, question, term, at) for term, at in zip(question.terms, found, strict=True)
-    ]
-    scores = score_words(view.prepared, postings).score * others
+    scores = score_words(view.prepared, read_postings(view.prepared, question, found)).score * others
     best = np.argsort(-scores, kind="stable")[:CANDIDATES]
     return best[scores[best] > 0.0].astype(np.int32)

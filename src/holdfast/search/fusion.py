@@ -8,10 +8,10 @@ import numpy as np
 
 from holdfast.search.prepared import Prepared
 from holdfast.search.question import Question
-from holdfast.search.space import NOBODY, Bools, Floats
+from holdfast.search.space import Bools, Floats
 from holdfast.search.traits import Role
 from holdfast.search.vectors import CosineRange, cosine_range, normalise
-from holdfast.search.words import Posting, WordScores
+from holdfast.search.words import Postings, WordScores
 
 MEANING_POOL = 200
 
@@ -101,7 +101,7 @@ def common_scale(word_scores: Sequence[WordScores], cosines: Sequence[Floats | N
 def fuse(
     prepared: Prepared,
     question: Question,
-    postings: Sequence[Posting],
+    postings: Postings,
     word_scores: WordScores,
     cosine: Floats | None,
     scale: Scale | None = None,
@@ -111,28 +111,24 @@ def fuse(
     """At most `limit` entries, best first, ties to the newer; `scale` where several spaces are searched.
 
     Only entries with a word or among the nearest vectors are hits, and only where `allowed`."""
-    constants = prepared.constants
     scale = scale or common_scale([word_scores], [cosine])
     share = _share_of_words(prepared, postings) if scale.has_meaning else np.float32(1.0)
-    words = word_scores.score / np.float32(scale.words) * share
-    meaning = np.zeros_like(words)
+    words = word_scores.score * (share / np.float32(scale.words))
     hits = words > 0.0
+    meaning, base = prepared.nothing, words
     if cosine is not None:
-        meaning = normalise(cosine, scale.meaning) * (np.float32(1.0) - share)
-        hits |= _nearest(meaning)
-        # Until it has a vector, a note is taken to mean what its words say.
-        meaning = np.where(cosine == 0.0, words / share * (np.float32(1.0) - share), meaning)
+        meaning, near = _meaning(cosine, scale, words, share)
+        base = words + meaning
+        hits |= near
     if allowed is not None:
         hits &= allowed
-    base = words + meaning
-    shared = constants.conversation_gathering if question.gathers else constants.conversation
-    conversation = np.float32(shared) * _best_of_conversation(base, prepared)
+    conversation = _share_of_conversation(base, prepared, question)
     asked = _asked_factors(prepared, question, postings)
-    factor = 1.0 + prepared.fixed_sum
-    for part in asked.values():
-        factor += part
+    factor = sum(asked.values(), prepared.factor)
     role = np.ones_like(base) if question.asks_assistant else prepared.role
-    scores = (base + conversation) * factor * role
+    scores = base + conversation
+    scores *= factor
+    scores *= role
     return Ranking(
         order=_best(scores, hits, limit),
         hits=hits,
@@ -146,39 +142,52 @@ def fuse(
     )
 
 
-def _share_of_words(prepared: Prepared, postings: Sequence[Posting]) -> Floats | np.float32:
+def _meaning(cosine: Floats, scale: Scale, words: Floats, share: Floats | np.float32) -> tuple[Floats, Bools]:
+    """What an entry's vector counts, and which are among the nearest. Until it has a vector, a note is taken to mean
+    what its words say."""
+    rest = np.float32(1.0) - share
+    meaning = normalise(cosine, scale.meaning)
+    meaning *= rest
+    near = _nearest(meaning)
+    if not cosine.all():
+        meaning = np.where(cosine == 0.0, words * (rest / share), meaning)
+    return meaning, near
+
+
+def _share_of_words(prepared: Prepared, postings: Postings) -> Floats | np.float32:
     """Beside what meaning gets. A question that names Mia is near every "Hi Mia!"; where speakers are known it is
     embedded without the name, for plain notes its vector counts less."""
     constants = prepared.constants
     usual = np.float32(1.0 / (1.0 + constants.meaning))
-    if not any(posting.misleads for posting in postings):
+    if not any(term.misleads for term in postings.terms):
         return usual
     misled = np.float32(1.0 / (1.0 + constants.meaning_misled))
     return np.where(prepared.space.role == Role.NONE, misled, usual)
 
 
-def _best_of_conversation(base: Floats, prepared: Prepared) -> Floats:
-    """A note without a conversation is one by itself, so that talk does not push plain facts down."""
-    if not prepared.conversations:
-        return base
-    # One more place, reached by NOBODY as the last index, gathers the entries without a conversation.
-    best = np.zeros(prepared.conversations + 1, dtype=np.float32)
-    np.maximum.at(best, prepared.space.conversation, base)
-    shared: Floats = np.where(prepared.space.conversation == NOBODY, base, best[prepared.space.conversation])
+def _share_of_conversation(base: Floats, prepared: Prepared, question: Question) -> Floats:
+    """Of the conversation's best note. A note without a conversation is one by itself, so that talk does not push plain
+    facts down."""
+    constants, talks = prepared.constants, prepared.talks
+    share = np.float32(constants.conversation_gathering if question.gathers else constants.conversation)
+    shared: Floats = base * share
+    if talks.entries.size:
+        best = np.maximum.reduceat(shared.take(talks.entries), talks.starts)
+        shared[talks.entries] = np.repeat(best, talks.lengths)
     return shared
 
 
-def _asked_factors(prepared: Prepared, question: Question, postings: Sequence[Posting]) -> dict[str, Floats]:
+def _asked_factors(prepared: Prepared, question: Question, postings: Postings) -> dict[str, Floats]:
     constants, space = prepared.constants, prepared.space
     asked: dict[str, Floats] = {}
     if question.asks_when:
         asked["tells time"] = np.float32(constants.tells_time_when_asked) * prepared.tells_time
-    named = {number for posting in postings for number in posting.people}
+    named = {number for term in postings.terms for number in term.people}
     # A question about two people is not about one's notes more than the other's.
     if len(named) == 1:
         weight = constants.named_speaker_gathering if question.gathers else constants.named_speaker
         asked["speaker"] = np.float32(weight) * ((space.speaker == named.pop()) & prepared.talk)
-    dated = [posting.dates for posting in postings if posting.dates.size]
+    dated = [term.dates for term in postings.terms if term.dates.size]
     if dated:
         share = np.zeros(space.size, dtype=np.float32)
         for entries in dated:

@@ -10,24 +10,40 @@ from numpy.typing import NDArray
 from holdfast.search.analyser import analyse
 from holdfast.search.constants import DEFAULT, Constants
 from holdfast.search.question import MONTH_TERMS, WEEKDAY_TERMS, name_terms
-from holdfast.search.space import NO_DAY, NOBODY, Bools, Bytes, Field, Floats, Ints, Occurrences, Space
+from holdfast.search.space import (
+    NO_DAY,
+    NO_ENTRIES,
+    NOBODY,
+    Bools,
+    Bytes,
+    Field,
+    Floats,
+    Ints,
+    Occurrences,
+    Space,
+)
 from holdfast.search.traits import Role, Trait
 
 _UNIT_KEY_SHIFT = 32
 _BODY = int(Field.BODY)  # a member looked up in an enumeration costs a microsecond
-_NONE: Ints = np.zeros(0, dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True)
 class Lending:
-    """To whom a short note lends its words; NOBODY where there is no neighbour or it is long."""
+    """Who holds the words of a chunk, and how much of them: first the chunk itself, then the notes around it, a row
+    for each. A missing neighbour is the chunk once more, with a share of nothing."""
 
-    single: Bools
-    previous: Ints
-    following: Ints
-    second_previous: Ints
-    second_following: Ints
-    to_following: Floats  # more from a note that asks
+    holders: Ints
+    shares: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Talks:
+    """The entries that have a conversation, one conversation after the other."""
+
+    entries: NDArray[np.intp]
+    starts: NDArray[np.intp]
+    lengths: NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +63,7 @@ class Calendar:
             return _places(self.weekday == WEEKDAY_TERMS[term] + 1)
         number = int(term) if term.isdecimal() and len(term) <= 4 else 0
         if not number:
-            return _NONE
+            return NO_ENTRIES
         return _places(self.day == number if number <= 31 else self.year == number)
 
 
@@ -64,11 +80,12 @@ class Prepared:
     lending: Lending
     calendar: Calendar
     name_terms: Mapping[str, tuple[int, ...]]  # the people a term may name, as numbers into `space.names`
-    conversations: int
+    talks: Talks
     role: Floats
     fixed_factors: Mapping[str, Floats]
-    fixed_sum: Floats
+    factor: Floats  # 1 and what is fixed of all factors
     tells_time: Floats
+    nothing: Floats  # a zero for every entry
 
     def units(self, found: Occurrences) -> Ints:
         """The chunk of each occurrence; what is not in the body counts for the first."""
@@ -78,10 +95,18 @@ class Prepared:
         in_body = (np.searchsorted(self.unit_keys, keys, side="right") - 1).astype(np.int32)
         return np.where(found.fields == _BODY, in_body, self.unit_starts[found.entries])
 
+    def all_units(self, entries: Ints) -> Ints:
+        """Every chunk of these entries."""
+        if self.one_chunk_each:
+            return entries
+        chosen = np.zeros(self.space.size, dtype=np.bool_)
+        chosen[entries] = True
+        return _places(chosen[self.space.unit_entry])
+
     def spoken_by(self, people: tuple[int, ...]) -> Ints:
         """Entries of these people, by their numbers in `space.names`."""
         if not people:
-            return _NONE
+            return NO_ENTRIES
         # One more place, reached by NOBODY as the last index, stays False.
         is_named = np.zeros(len(self.space.names) + 1, dtype=np.bool_)
         is_named[list(people)] = True
@@ -109,11 +134,12 @@ def prepare(space: Space, constants: Constants = DEFAULT) -> Prepared:
         lending=_lending(space, constants),
         calendar=_calendar(space.day),
         name_terms=_people(space),
-        conversations=int(space.conversation.max(initial=NOBODY)) + 1,
+        talks=_talks(space.conversation),
         role=np.where(space.role == Role.ASSISTANT, constants.assistant, 1.0).astype(np.float32),
         fixed_factors=fixed,
-        fixed_sum=np.sum(list(fixed.values()), axis=0, dtype=np.float32),
+        factor=sum(fixed.values(), np.ones(space.size, dtype=np.float32)),
         tells_time=(_has(space, Trait.TELLS_TIME) & _talk(space)).astype(np.float32),
+        nothing=np.zeros(space.size, dtype=np.float32),
     )
 
 
@@ -145,20 +171,36 @@ def _lending(space: Space, constants: Constants) -> Lending:
     previous, following = _step(everyone, space.previous, single), _step(everyone, space.following, single)
     asks = _has(space, Trait.HOLDS_QUESTION) & _talk(space)
     asked = constants.from_previous + constants.from_question
-    return Lending(
-        single=single,
-        previous=previous,
-        following=following,
-        second_previous=_step(previous, space.previous, single),
-        second_following=_step(following, space.following, single),
-        to_following=np.where(asks, asked, constants.from_previous).astype(np.float32),
-    )
+    lent = [
+        (following, np.where(asks, asked, constants.from_previous)),
+        (previous, np.full(space.size, constants.from_next)),
+        (_step(following, space.following, single), np.full(space.size, constants.from_second_previous)),
+        (_step(previous, space.previous, single), np.full(space.size, constants.from_second_next)),
+    ]
+    own = np.arange(len(space.unit_entry), dtype=np.int32)
+    holders, shares = [own], [np.ones(len(own), dtype=np.float32)]
+    first = np.searchsorted(space.unit_entry, everyone).astype(np.int32)
+    for borrowers, share in lent:
+        if (borrowers == NOBODY).all():
+            continue
+        borrower = borrowers[space.unit_entry]
+        holders.append(np.where(borrower == NOBODY, own, first[borrower]))
+        shares.append(np.where(borrower == NOBODY, 0.0, share[space.unit_entry]))
+    return Lending(np.stack(holders), np.stack(shares).astype(np.float32))
 
 
 def _step(start: Ints, pointer: Ints, single: Bools) -> Ints:
-    """One step along `pointer` from where each entry has come to, ending where a note is long."""
+    """One step along `pointer` from where each entry has come to, ending where a note is long: only short notes lend
+    and borrow."""
     target = np.where(start == NOBODY, NOBODY, pointer[start])
     return np.where((target != NOBODY) & single[target] & single, target, NOBODY).astype(np.int32)
+
+
+def _talks(conversation: Ints) -> Talks:
+    order = np.argsort(conversation, kind="stable")
+    entries = order[np.count_nonzero(conversation == NOBODY) :]
+    starts = np.flatnonzero(np.diff(conversation[entries], prepend=NOBODY))
+    return Talks(entries, starts, np.diff(starts, append=len(entries)))
 
 
 def _calendar(day: Ints) -> Calendar:

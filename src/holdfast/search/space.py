@@ -2,7 +2,7 @@
 Entries are numbered 0..n-1, newest last, so that ties in a ranking go to the newer entry."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
@@ -15,6 +15,7 @@ Bools = NDArray[np.bool_]
 
 NOBODY = -1
 NO_DAY = -(2**31)
+NO_ENTRIES: Ints = np.zeros(0, dtype=np.int32)
 
 
 class Field(IntEnum):
@@ -51,23 +52,17 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """Every place of one term in a space: the entry, the field, and the offset among the field's terms."""
+    """Every place of some terms in a space: which of the terms, the entry, the field, and the offset among the field's
+    terms. In any order."""
 
+    terms: Ints
     entries: Ints
     fields: Bytes
     offsets: Ints
 
-
-NOWHERE = Occurrences(np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.int32))
-
-
-def together(parts: Sequence[Occurrences]) -> Occurrences:
-    """The places of several terms as those of one, as for the corrections of a mistyped word."""
-    return Occurrences(
-        entries=np.concatenate([part.entries for part in (NOWHERE, *parts)]),
-        fields=np.concatenate([part.fields for part in (NOWHERE, *parts)]),
-        offsets=np.concatenate([part.offsets for part in (NOWHERE, *parts)]),
-    )
+    def counted_as(self, others: Sequence[int]) -> "Occurrences":
+        """The same places under other numbers of the terms: the corrections of a mistyped word count as that word."""
+        return replace(self, terms=np.array(others, dtype=np.int32)[self.terms])
 
 
 def neighbours(conversation: Ints, order: NDArray[np.integer]) -> tuple[Ints, Ints]:

@@ -52,8 +52,10 @@ def scan(vectors: Vectors, query: Floats, also: Ints | None = None) -> Floats:
             scores: Floats = vectors.matrix @ query
         else:
             scores = _scan_by_signs(vectors.matrix, vectors.codes, query, also)
-    # A damaged vector must not put a NaN into a score.
-    return np.nan_to_num(scores, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
+        damaged = not np.isfinite(scores.sum())
+    if damaged:  # which must not put a NaN into a score
+        np.nan_to_num(scores, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
+    return scores
 
 
 def encode_signs(matrix: Floats) -> SignCodes:
@@ -65,7 +67,7 @@ def encode_signs(matrix: Floats) -> SignCodes:
 
 def cosine_range(cosines: Iterable[Floats]) -> CosineRange | None:
     """Over all searched spaces; None if no entry has a vector."""
-    known = [cosine[cosine != 0.0] for cosine in cosines]
+    known = [cosine if cosine.all() else cosine[cosine != 0.0] for cosine in cosines]
     if not any(each.size for each in known):
         return None
     low = min(float(each.min()) for each in known if each.size)
@@ -78,9 +80,10 @@ def normalise(cosine: Floats, within: CosineRange | None) -> Floats:
     """Between the worst and the best entry, 0..1: a small model's cosines all lie between 0.65 and 0.95."""
     if within is None:
         return np.zeros_like(cosine)
-    spread = within.high - within.low
-    scaled: Floats = np.clip((cosine - np.float32(within.low)) / np.float32(spread), 0.0, 1.0)
-    scaled[cosine == 0.0] = 0.0  # no vector yet, which is not the same as far
+    scaled: Floats = cosine - np.float32(within.low)
+    scaled /= np.float32(within.high - within.low)
+    np.clip(scaled, 0.0, 1.0, out=scaled)
+    scaled *= cosine != 0.0  # no vector yet, which is not the same as far
     return scaled
 
 

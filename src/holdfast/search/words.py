@@ -3,29 +3,40 @@ The borrowing happens per term and before saturation: a word both notes share co
 still counts."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.search.constants import Constants
 from holdfast.search.prepared import Prepared
 from holdfast.search.question import Question
-from holdfast.search.space import Floats, Ints, Occurrences
+from holdfast.search.space import NO_ENTRIES, Floats, Ints, Occurrences
+
+CELLS_AT_ONCE = 1 << 20
+"""Terms by chunks that are worked out in one go: a pasted page in a large space must not fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
-class Posting:
-    """Where a term of the question stands: chunks with their field-weighted frequency, entries by speaker and date."""
+class Term:
+    """What a space knows of one term of the question beside its places."""
 
-    units: Ints
-    frequency: Floats
     people: tuple[int, ...]  # whom the term names, as numbers into `Space.names`
-    speakers: Ints
-    dates: Ints
+    speakers: Ints  # entries of theirs
+    dates: Ints  # entries whose day it names
     holders: int  # entries that hold the term in one of these ways
     misleads: bool  # a name in many notes that no speaker answers to: vectors follow it, not the matter
-    weight: float = 1.0
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Where the terms of a question stand: for every occurrence the number of its term, its chunk, and what it counts
+    there, by its field and the chunk's length."""
+
+    terms: tuple[Term, ...]
+    numbers: Ints
+    units: Ints
+    amounts: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,120 +52,112 @@ class WordScores:
 
     def best(self, count: int) -> Ints:
         """Up to `count` entries with the highest scores, in no order: their cosines a scan should not guess."""
-        found = np.flatnonzero(self.score).astype(np.int32)
+        found = np.flatnonzero(self.score > 0.0).astype(np.int32)
         if len(found) <= count:
             return found
         return found[np.argpartition(self.score[found], -count)[-count:]]
 
 
-def posting(prepared: Prepared, question: Question, term: str, found: Occurrences) -> Posting:
-    """`found` in any order, NOWHERE if the index does not know the term; speakers and dates come from the space."""
-    units, frequency = _summed(prepared.units(found), prepared.field_weight[found.fields])
-    people = prepared.name_terms.get(term, ())
-    speakers = prepared.spoken_by(people)
-    dates = prepared.calendar.entries(term) if term in question.date_terms else speakers[:0]
-    holders = _holders(prepared, units, speakers, dates)
-    return Posting(
-        units=units,
-        frequency=frequency,
-        people=people,
-        speakers=speakers,
-        dates=dates,
-        holders=holders,
-        misleads=term in question.names and not people and _is_common(holders, prepared.space.size),
-        weight=question.weight(term, prepared.constants.request_word),
+def read_postings(prepared: Prepared, question: Question, found: Occurrences) -> Postings:
+    """`found` numbers the terms as the question does; speakers and dates come from the space."""
+    units = prepared.units(found)
+    people = [prepared.name_terms.get(term, ()) for term in question.terms]
+    speakers = [prepared.spoken_by(each) for each in people]
+    dates = [
+        prepared.calendar.entries(term) if term in question.date_terms else NO_ENTRIES
+        for term in question.terms
+    ]
+    holders = _holders(prepared, found, speakers, dates)
+    misleads = [
+        term in question.names and not named and _is_common(count, prepared.space.size)
+        for term, named, count in zip(question.terms, people, holders, strict=True)
+    ]
+    weights = [question.weight(term, prepared.constants.request_word) for term in question.terms]
+    return Postings(
+        tuple(map(Term, people, speakers, dates, holders, misleads, weights)),
+        found.terms,
+        units,
+        prepared.field_weight.take(found.fields) / prepared.unit_norm.take(units),
     )
 
 
-def rarities(searched: Sequence[tuple[Prepared, Sequence[Posting]]]) -> list[float]:
-    """How rare each term is over all these spaces together, each with its postings in the order of the question."""
+def rarities(searched: Sequence[tuple[Prepared, Postings]]) -> list[float]:
+    """How rare each term of the question is over all these spaces together."""
     size = sum(prepared.space.size for prepared, _ in searched)
-    by_term = zip(*(postings for _, postings in searched), strict=True)
+    by_term = zip(*(postings.terms for _, postings in searched), strict=True)
     return [_rarity(size, sum(each.holders for each in same)) for same in by_term]
 
 
-def score_words(
-    prepared: Prepared, postings: Sequence[Posting], rarity: Sequence[float] | None = None
-) -> WordScores:
+def score_words(prepared: Prepared, postings: Postings, rarity: Sequence[float] | None = None) -> WordScores:
     """Entries without any term, own or borrowed, score exactly 0. `rarity` from `rarities` makes spaces comparable."""
-    constants = prepared.constants
-    unit_entry = prepared.space.unit_entry
-    total = np.zeros(len(unit_entry), dtype=np.float32)
-    ideal = 0.0
-    for term, rare in zip(postings, rarity or rarities([(prepared, postings)]), strict=True):
-        worth = rare * term.weight
-        ideal += worth
-        if not term.holders:
-            continue
-        own = term.frequency / prepared.unit_norm[term.units]
-        if not prepared.conversations and not term.speakers.size and not term.dates.size:
-            # Nobody lends here, so only the units that hold the term change.
-            total[term.units] += _saturated(own, worth, constants)
-            continue
-        held = _lent(term.units if prepared.one_chunk_each else unit_entry[term.units], own, prepared)
-        held[term.speakers] += constants.speaker_term
-        held[term.dates] += constants.date_term
-        if not prepared.one_chunk_each:
-            held = held[unit_entry]
-        held[term.units] += own
-        total += _saturated(held, worth, constants)
+    rarity = rarities([(prepared, postings)]) if rarity is None else rarity
+    worth = [rare * term.weight for rare, term in zip(rarity, postings.terms, strict=True)]
+    total = _total(prepared, postings, np.array(worth, dtype=np.float32))
     if not prepared.one_chunk_each:
         total = np.maximum.reduceat(total, prepared.unit_starts)
-    return WordScores(total, ideal)
+    return WordScores(total, sum(worth))
 
 
-def _saturated(held: Floats, worth: float, constants: Constants) -> Floats:
-    """What a term is worth at these frequencies: the second occurrence counts less than the first."""
-    saturated = held / (held + np.float32(constants.k1))
-    saturated *= np.float32(worth * (constants.k1 + 1.0))
-    return saturated
+def _total(prepared: Prepared, postings: Postings, worth: Floats) -> Floats:
+    """BM25 of every chunk."""
+    k1 = np.float32(prepared.constants.k1)
+    total = np.zeros(len(prepared.space.unit_entry), dtype=np.float32)
+    for first, held in _held(prepared, postings):
+        # The second occurrence counts less than the first.
+        saturation = held + k1
+        held *= (worth[first : first + len(held), None]) * (k1 + np.float32(1.0))
+        held /= saturation
+        total += held.sum(axis=0)
+    return total
 
 
-def _summed(units: Ints, amounts: Floats) -> tuple[Ints, Floats]:
-    """Each unit once, with the sum of its amounts."""
-    if (units[1:] > units[:-1]).all():
-        return units, amounts
-    order = np.argsort(units, kind="stable")
-    units, amounts = units[order], amounts[order]
-    starts = np.concatenate(([0], np.flatnonzero(units[1:] != units[:-1]) + 1))
-    return units[starts], np.add.reduceat(amounts, starts)
+def _held(prepared: Prepared, postings: Postings) -> Iterator[tuple[int, Floats]]:
+    """How much of each term every chunk holds, own and borrowed: some terms at a time, the number of their first."""
+    units, constants = len(prepared.space.unit_entry), prepared.constants
+    at_once = max(1, CELLS_AT_ONCE // max(units, 1))
+    for first in range(0, len(postings.terms) if units else 0, at_once):
+        terms = postings.terms[first : first + at_once]
+        held = np.zeros((len(terms), units), dtype=np.float32)
+        _lend(prepared, _some(postings, first, len(terms)), held)
+        for row, term in zip(held, terms, strict=True):
+            if term.speakers.size:
+                row[prepared.all_units(term.speakers)] += np.float32(constants.speaker_term)
+            if term.dates.size:
+                row[prepared.all_units(term.dates)] += np.float32(constants.date_term)
+        yield first, held
 
 
-def _lent(entries: Ints, frequency: Floats, prepared: Prepared) -> Floats:
-    """What every entry borrows of one term."""
-    lending, constants = prepared.lending, prepared.constants
-    if not prepared.one_chunk_each:
-        short = lending.single[entries]
-        entries, frequency = entries[short], frequency[short]
-    targets = np.concatenate(
-        (
-            lending.following[entries],
-            lending.previous[entries],
-            lending.second_following[entries],
-            lending.second_previous[entries],
-        )
-    )
-    amounts = np.concatenate(
-        (
-            frequency * lending.to_following[entries],
-            frequency * np.float32(constants.from_next),
-            frequency * np.float32(constants.from_second_previous),
-            frequency * np.float32(constants.from_second_next),
-        )
-    )
-    # NOBODY is -1: shifting by one collects what is lent to nobody in the first bin.
-    received = np.bincount(targets + 1, weights=amounts, minlength=prepared.space.size + 1)
-    return received[1:].astype(np.float32)
+def _some(postings: Postings, first: int, count: int) -> tuple[Ints, Ints, Floats]:
+    """The occurrences of some of the terms, these numbered from 0."""
+    numbers, units, amounts = postings.numbers, postings.units, postings.amounts
+    if count == len(postings.terms):
+        return numbers, units, amounts
+    among = (numbers >= first) & (numbers < first + count)
+    return numbers[among] - np.int32(first), units[among], amounts[among]
 
 
-def _holders(prepared: Prepared, units: Ints, speakers: Ints, dates: Ints) -> int:
-    if prepared.one_chunk_each and not speakers.size and not dates.size:
-        return len(units)
-    holds = np.zeros(prepared.space.size, dtype=np.bool_)
-    holds[prepared.space.unit_entry[units]] = True
-    holds[speakers] = True
-    holds[dates] = True
-    return int(np.count_nonzero(holds))
+def _lend(prepared: Prepared, occurrences: tuple[Ints, Ints, Floats], held: Floats) -> None:
+    """Adds what each occurrence counts to its chunk, and a share of it to the notes around."""
+    numbers, units, amounts = occurrences
+    cells = prepared.lending.holders.take(units, axis=1)
+    cells += numbers * np.int32(held.shape[1])
+    shares = prepared.lending.shares.take(units, axis=1)
+    shares *= amounts
+    np.add.at(held.reshape(-1), cells.reshape(-1), shares.reshape(-1))
+
+
+def _holders(
+    prepared: Prepared, found: Occurrences, speakers: Sequence[Ints], dates: Sequence[Ints]
+) -> list[int]:
+    """How many entries hold each term, each counted once."""
+    size = max(prepared.space.size, 1)
+    cells = [found.terms * np.int64(size) + found.entries]
+    for entries in (speakers, dates):
+        cells += [number * size + each.astype(np.int64) for number, each in enumerate(entries) if each.size]
+    held = np.sort(cells[0] if len(cells) == 1 else np.concatenate(cells))
+    held = held[np.append(held[1:] != held[:-1], held[:1] >= 0)]
+    counts: list[int] = np.diff(np.searchsorted(held, np.arange(len(speakers) + 1) * size)).tolist()
+    return counts
 
 
 def _is_common(holders: int, size: int) -> bool:

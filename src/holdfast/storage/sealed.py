@@ -111,6 +111,7 @@ class Sealed:
         self._names: dict[bytes, Principal] = {}
         self._spaces: dict[SpaceName, Space] = {}
         self._own: dict[Principal, Space] = {}
+        self._opened: dict[SpaceRow, Space] = {}
 
     def close(self) -> None:
         self.store.close()
@@ -228,6 +229,16 @@ class Sealed:
             return None
 
     def open_space(self, row: SpaceRow) -> Space:
+        """Remembered by the whole row: one that was changed in any column is opened anew."""
+        space = self._opened.get(row)
+        if space is None:
+            space = self._open_space(row)
+            if len(self._opened) >= KNOWN_NAMES:
+                self._opened.clear()
+            self._opened[row] = space
+        return space
+
+    def _open_space(self, row: SpaceRow) -> Space:
         plain = unseal_blob(self.store_key, _space_purpose(row), row.sealed)
         if plain is None:
             raise Locked("The name of this space does not open with the configured key.")

@@ -115,15 +115,18 @@ class Views:
             self._keep(kept)
         return kept
 
-    def occurrences(self, view: View, terms: Sequence[str]) -> list[Occurrences]:
-        """Where each term stands, under every key in use."""
-        found: list[list[Longs]] = [[] for _ in terms]
-        for key in self._sealed.keyring.of(view.space).all():
-            places = self._sealed.store.terms.places(view.space, blind_terms(key, terms))
-            for each, text in zip(found, places, strict=True):
-                if text:
-                    each.append(np.fromstring(text, dtype=np.int64, sep=","))
-        return [_occurrences(view, each) for each in found]
+    def occurrences(self, view: View, terms: Sequence[str]) -> Occurrences:
+        """Where these terms stand, under every key in use."""
+        places = [
+            text
+            for key in self._sealed.keyring.of(view.space).all()
+            for text in self._sealed.store.terms.places(view.space, blind_terms(key, terms))
+        ]
+        # One list of a string for each term after the other, as many times as there are keys.
+        counts = [text.count(",") + 1 if text else 0 for text in places]
+        numbers = np.arange(len(places), dtype=np.int32) % np.int32(max(len(terms), 1))
+        packed = np.fromstring(",".join(filter(None, places)), dtype=np.int64, sep=",")
+        return _occurrences(view, np.repeat(numbers, counts), packed)
 
     def labelled(self, view: View, labels: Sequence[bytes]) -> Bools:
         """Which entries carry one of these labels."""
@@ -271,10 +274,9 @@ class Views:
         return found + self._sealed.store.entries.by_numbers(space, list(rest))
 
 
-def _occurrences(view: View, places: Sequence[Longs]) -> Occurrences:
-    packed = places[0] if len(places) == 1 else np.concatenate((np.zeros(0, dtype=np.int64), *places))
+def _occurrences(view: View, terms: Ints, packed: Longs) -> Occurrences:
     at, known = view.find(packed >> PLACE_NUMBER_SHIFT)
     if not known.all():
-        packed, at = packed[known], at[known]
-    fields = _FIELDS[(packed >> PLACE_FIELD_SHIFT) & _FIELD_MASK]
-    return Occurrences(at, fields, (packed & _OFFSET_MASK).astype(np.int32))
+        packed, at, terms = packed[known], at[known], terms[known]
+    fields = _FIELDS.take((packed >> PLACE_FIELD_SHIFT) & _FIELD_MASK)
+    return Occurrences(terms, at, fields, (packed & _OFFSET_MASK).astype(np.int32))

@@ -39,6 +39,10 @@ class Seat:
         return self.engine_or_none is None
 
     @property
+    def is_remote(self) -> bool:
+        return self.engine_or_none is not None and self.engine_or_none.sealed.store.remote
+
+    @property
     def engine(self) -> Engine:
         if self.engine_or_none is None:
             raise Unavailable(self.reason or None)

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
@@ -12,9 +12,9 @@ from holdfast.search.constants import DEFAULT, Constants
 from holdfast.search.fusion import Ranking, Scale, fuse
 from holdfast.search.prepared import Prepared, prepare
 from holdfast.search.question import Question, read_question
-from holdfast.search.space import NO_DAY, NOBODY, NOWHERE, Field, Floats, Occurrences, Space, neighbours
+from holdfast.search.space import NO_DAY, NOBODY, Field, Floats, Occurrences, Space, neighbours
 from holdfast.search.traits import chunks, role_of, traits_of
-from holdfast.search.words import Posting, WordScores, posting, score_words
+from holdfast.search.words import Postings, WordScores, read_postings, score_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +29,18 @@ class Note:
     pinned: bool = False
 
 
-@dataclass(slots=True)
-class _Places:
-    entries: list[int] = field(default_factory=list)
-    fields: list[int] = field(default_factory=list)
-    offsets: list[int] = field(default_factory=list)
+Place = tuple[int, int, Field, int]
+"""Number of the term, entry, field, offset."""
 
-    def occurrences(self) -> Occurrences:
-        return Occurrences(
-            np.array(self.entries, np.int32),
-            np.array(self.fields, np.uint8),
-            np.array(self.offsets, np.int32),
-        )
+
+def occurrences(places: Sequence[Place]) -> Occurrences:
+    terms, entries, fields, offsets = zip(*places, strict=True) if places else ((), (), (), ())
+    return Occurrences(
+        np.array(terms, np.int32),
+        np.array(entries, np.int32),
+        np.array(fields, np.uint8),
+        np.array(offsets, np.int32),
+    )
 
 
 class Notebook:
@@ -48,7 +48,7 @@ class Notebook:
 
     def __init__(self, *notes: Note | str, constants: Constants = DEFAULT) -> None:
         written = [note if isinstance(note, Note) else Note(note) for note in notes]
-        places: defaultdict[str, _Places] = defaultdict(_Places)
+        self.index: defaultdict[str, list[tuple[int, Field, int]]] = defaultdict(list)
         units: list[tuple[int, int, int]] = []
         for entry, note in enumerate(written):
             bodies = [analyse(piece) for piece in chunks(note.text)]
@@ -65,16 +65,18 @@ class Notebook:
                 start += len(body)
             for place, terms in fields.items():
                 for offset, term in enumerate(terms):
-                    places[term].entries.append(entry)
-                    places[term].fields.append(place)
-                    places[term].offsets.append(offset)
-        self.index = {term: found.occurrences() for term, found in places.items()}
+                    self.index[term].append((entry, place, offset))
         self.prepared: Prepared = prepare(_space(written, units), constants)
 
-    def postings(self, question: Question) -> list[Posting]:
+    def places(self, question: Question) -> list[Place]:
         return [
-            posting(self.prepared, question, term, self.index.get(term, NOWHERE)) for term in question.terms
+            (number, *place)
+            for number, term in enumerate(question.terms)
+            for place in self.index.get(term, ())
         ]
+
+    def postings(self, question: Question) -> Postings:
+        return read_postings(self.prepared, question, occurrences(self.places(question)))
 
     def words(self, text: str, rarity: Sequence[float] | None = None) -> WordScores:
         return score_words(self.prepared, self.postings(read_question(text)), rarity)

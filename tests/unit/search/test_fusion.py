@@ -97,7 +97,9 @@ def test_no_chat_signal_touches_a_plain_fact() -> None:
             explained = ranking.explain(entry)
             own = explained.words + explained.meaning
             assert (explained.factors, explained.role) == ({}, 1.0)
-            assert explained.conversation == pytest.approx(own * (0.2 if text.startswith("What does") else 0.6))
+            assert explained.conversation == pytest.approx(
+                own * (0.2 if text.startswith("What does") else 0.6)
+            )
 
 
 def test_talk_does_not_push_a_plain_fact_down() -> None:

@@ -7,15 +7,14 @@ import pytest
 
 from holdfast.search.analyser import date_words
 from holdfast.search.prepared import prepare
-from holdfast.search.space import NOBODY, NOWHERE, Field, Occurrences, neighbours, together
-from tests.unit.search.notes import Note, Notebook
+from holdfast.search.space import NOBODY, Field, Occurrences, neighbours
+from tests.unit.search.notes import Note, Notebook, occurrences
 
 MICROS_OF_DAY = 86_400_000_000
 
 
 def places(*found: tuple[int, Field, int]) -> Occurrences:
-    entries, fields, offsets = zip(*found, strict=True)
-    return Occurrences(np.array(entries, np.int32), np.array(fields, np.uint8), np.array(offsets, np.int32))
+    return occurrences([(0, *place) for place in found])
 
 
 def test_neighbours_stay_within_their_conversation() -> None:
@@ -81,11 +80,12 @@ def test_a_chunk_without_terms_takes_no_occurrence_of_the_next() -> None:
     assert prepared.space.unit_length[third] == 1
 
 
-def test_places_of_several_terms_are_put_together() -> None:
-    both = together([places((0, Field.BODY, 1)), places((2, Field.KEY, 0))])
-    assert both.entries.tolist() == [0, 2]
-    assert both.fields.dtype == np.uint8
-    assert together([]).entries.tolist() == NOWHERE.entries.tolist() == []
+def test_the_corrections_of_a_word_are_counted_as_that_word() -> None:
+    found = occurrences([(0, 5, Field.BODY, 1), (1, 6, Field.KEY, 0), (2, 7, Field.BODY, 0)])
+    counted = found.counted_as([0, 0, 1])
+    assert counted.terms.tolist() == [0, 0, 1]
+    assert counted.entries.tolist() == [5, 6, 7]
+    assert occurrences([]).counted_as([0]).terms.size == 0
 
 
 def test_an_empty_space_can_be_prepared_and_searched() -> None:

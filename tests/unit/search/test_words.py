@@ -5,10 +5,10 @@ from datetime import date
 import numpy as np
 import pytest
 
+from holdfast.search import words
 from holdfast.search.question import read_question
-from holdfast.search.space import NOWHERE
-from holdfast.search.words import posting, rarities, score_words
-from tests.unit.search.notes import Note, Notebook
+from holdfast.search.words import rarities, read_postings, score_words
+from tests.unit.search.notes import Note, Notebook, occurrences
 
 FILLER = ("The weather was fine", "We cooked soup", "A train passed by", "They watched a film")
 
@@ -111,18 +111,36 @@ def test_a_number_that_is_no_date_finds_no_day() -> None:
 
 def test_the_order_of_occurrences_does_not_matter() -> None:
     notebook = Notebook("tea tea", "tea", "coffee", "tea coffee tea")
-    question, found = read_question("tea"), notebook.index["tea"]
-    turned = type(found)(found.entries[::-1], found.fields[::-1], found.offsets[::-1])
-    one, other = (posting(notebook.prepared, question, "tea", each) for each in (found, turned))
-    assert one.units.tolist() == other.units.tolist() == [0, 1, 3]
-    assert one.frequency.tolist() == other.frequency.tolist() == [2.0, 1.0, 2.0]
-    assert one.holders == 3
+    question = read_question("tea coffee")
+    places = notebook.places(question)
+    one, other = (
+        read_postings(notebook.prepared, question, occurrences(each)) for each in (places, places[::-1])
+    )
+    scores = [score_words(notebook.prepared, each).score.tolist() for each in (one, other)]
+    assert scores[0] == scores[1]
+    assert [term.holders for term in one.terms] == [term.holders for term in other.terms] == [3, 2]
+
+
+def test_an_entry_that_holds_a_term_in_several_ways_is_one_holder() -> None:
+    said = Note("Mia met Mia in May", "Mia", hint="Mia", at=date(2023, 5, 8))
+    notebook = Notebook(said, Note("Hi", "Mia"), "Mia", *FILLER)
+    (mia, may) = notebook.postings(read_question("Was Mia there in May")).terms
+    assert (mia.holders, may.holders) == (3, 1)
+
+
+def test_many_terms_are_scored_in_parts_as_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    talk = [
+        Note(text, "Mia", "c", at=date(2023, 5, 8)) for text in ("red boat?", "a green boat", "Mia sails")
+    ]
+    notebook = Notebook(*talk, "filler words here. " * 60 + "boat", *FILLER)
+    text = "Did Mia sail a red or green boat on 8 May 2023"
+    at_once = notebook.words(text).score
+    monkeypatch.setattr(words, "CELLS_AT_ONCE", 1)
+    assert notebook.words(text).score == pytest.approx(at_once, rel=1e-6)
 
 
 def test_a_term_that_the_index_does_not_know_only_raises_the_ideal() -> None:
-    notebook = Notebook("tea", "coffee")
-    question = read_question("unicorn")
-    scores = score_words(notebook.prepared, [posting(notebook.prepared, question, "unicorn", NOWHERE)])
+    scores = Notebook("tea", "coffee").words("unicorn")
     assert not scores.score.any()
     assert scores.ideal > 0.0
 

@@ -55,6 +55,10 @@ class PostgresStore:
         self.leases = Leases(connections)
 
     @property
+    def remote(self) -> bool:
+        return True
+
+    @property
     def unclean(self) -> bool:
         return self._writer.unclean
 

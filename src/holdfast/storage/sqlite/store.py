@@ -56,6 +56,10 @@ class SqliteStore:
         self.audit = AuditReads(connections)
 
     @property
+    def remote(self) -> bool:
+        return False
+
+    @property
     def unclean(self) -> bool:
         return self._writer.unclean
 
