@@ -449,6 +449,8 @@ def place_of(where: str | os.PathLike[str] | None) -> dict[str, str]:
         raise InvalidField("Name a folder, a database file or a URL.")
     if "://" in text:
         return {"database_url": text}
+    if "dbname=" in text:
+        raise InvalidField("Name a database by its URL: postgresql://…")
     if text == ":memory:":
         return {"database_url": "sqlite://"}
     path = Path(text).expanduser()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import NamedTuple
 from uuid import UUID
 
@@ -57,10 +58,11 @@ class Searched:
 
 
 class Chosen(NamedTuple):
-    """An entry by its place in a searched space."""
+    """An entry of a searched space, by its place there and by its number."""
 
     searched: Searched
     place: int
+    number: int
     score: float
 
 
@@ -222,14 +224,18 @@ def open_shown(engine: Engine, each: Searched, numbers: Sequence[int]) -> list[E
 
 def best(searched: Sequence[Searched], count: int) -> list[Chosen]:
     """The best entries of all spaces with their places and scores; ties go to the newer."""
-    found = [
-        (-float(each.ranking.scores[place]), -int(each.view.columns.updated[place]), -place, each)
-        for each in searched
-        if each.ranking is not None
-        for place in each.ranking.order
-    ]
-    found.sort(key=lambda one: one[:3])
-    return [Chosen(each, -place, -score) for score, _, place, each in found[:count]]
+    found: list[tuple[float, int, int, Chosen]] = []
+    for each in searched:
+        if each.ranking is None or not each.ranking.order:
+            continue
+        order, columns = np.array(each.ranking.order), each.view.columns
+        scores, changed = each.ranking.scores[order].tolist(), columns.updated[order].tolist()
+        for place, number, score, updated in zip(
+            each.ranking.order, columns.numbers[order].tolist(), scores, changed, strict=True
+        ):
+            found.append((-score, -updated, -place, Chosen(each, place, number, score)))
+    found.sort(key=itemgetter(0, 1, 2))
+    return [chosen for _, _, _, chosen in found[:count]]
 
 
 def newest(searched: Sequence[Searched], count: int) -> list[Chosen]:
@@ -239,8 +245,10 @@ def newest(searched: Sequence[Searched], count: int) -> list[Chosen]:
         for each in searched
         for place in _places(each)[-count:].tolist()
     ]
-    found.sort(key=lambda one: one[:2], reverse=True)
-    return [Chosen(each, place, 0.0) for _, place, each in found[:count]]
+    found.sort(key=itemgetter(0, 1), reverse=True)
+    return [
+        Chosen(each, place, int(each.view.columns.numbers[place]), 0.0) for _, place, each in found[:count]
+    ]
 
 
 def _places(each: Searched) -> Ints:
@@ -261,18 +269,18 @@ def _shown(engine: Engine, chosen: Sequence[Chosen], limit: int, *, explain: boo
 
 
 def _read_again(engine: Engine, chosen: Sequence[Chosen], *, explain: bool) -> list[Hit]:
-    numbers: dict[UUID, tuple[Searched, list[int]]] = {}
-    for each, place, _ in chosen:
-        numbers.setdefault(each.view.space, (each, []))[1].append(int(each.view.columns.numbers[place]))
+    numbers: dict[int, tuple[Searched, list[int]]] = {}
+    for one in chosen:
+        numbers.setdefault(id(one.searched), (one.searched, []))[1].append(one.number)
     entries = {
-        (entry.space, entry.number): entry
-        for each, wanted in numbers.values()
+        (searched, entry.number): entry
+        for searched, (each, wanted) in numbers.items()
         for entry in open_shown(engine, each, wanted)
         if not (entry.encrypted or entry.quarantined)
     }
     hits: list[Hit] = []
-    for each, place, score in chosen:
-        entry = entries.get((each.view.space, int(each.view.columns.numbers[place])))
+    for each, place, number, score in chosen:
+        entry = entries.get((id(each), number))
         if entry is not None:
             why = each.ranking.explain(place) if explain and each.ranking else None
             hits.append(Hit(entry, score, why))

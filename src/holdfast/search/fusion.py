@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.search.prepared import Prepared
 from holdfast.search.question import Question
@@ -117,9 +118,9 @@ def fuse(
     hits = words > 0.0
     meaning, base = prepared.nothing, words
     if cosine is not None:
-        meaning, near = _meaning(cosine, scale, words, share)
+        meaning, nearest = _meaning(cosine, scale, words, share)
         base = words + meaning
-        hits |= near
+        hits[nearest] = True
     if allowed is not None:
         hits &= allowed
     conversation = _share_of_conversation(base, prepared, question)
@@ -142,16 +143,18 @@ def fuse(
     )
 
 
-def _meaning(cosine: Floats, scale: Scale, words: Floats, share: Floats | np.float32) -> tuple[Floats, Bools]:
-    """What an entry's vector counts, and which are among the nearest. Until it has a vector, a note is taken to mean
-    what its words say."""
+def _meaning(
+    cosine: Floats, scale: Scale, words: Floats, share: Floats | np.float32
+) -> tuple[Floats, NDArray[np.intp]]:
+    """What an entry's vector counts, and the nearest. Until it has a vector, a note is taken to mean what its words
+    say."""
     rest = np.float32(1.0) - share
     meaning = normalise(cosine, scale.meaning)
     meaning *= rest
-    near = _nearest(meaning)
+    nearest = _highest(meaning, MEANING_POOL)
     if not cosine.all():
         meaning = np.where(cosine == 0.0, words * (rest / share), meaning)
-    return meaning, near
+    return meaning, nearest
 
 
 def _share_of_words(prepared: Prepared, postings: Postings) -> Floats | np.float32:
@@ -196,23 +199,27 @@ def _asked_factors(prepared: Prepared, question: Question, postings: Postings) -
     return asked
 
 
-def _nearest(meaning: Floats) -> Bools:
-    near: Bools = meaning > 0.0
-    known = meaning[near]
-    if len(known) > MEANING_POOL:
-        near &= meaning >= np.partition(known, -MEANING_POOL)[-MEANING_POOL]
-    return near
-
-
 def _best(scores: Floats, hits: Bools, limit: int) -> tuple[int, ...]:
-    found = np.flatnonzero(hits)
+    """Every hit has a score above nothing, and what is none has nothing here."""
     if limit < 1:
         return ()
-    if len(found) > limit:
-        threshold = np.partition(scores[found], -limit)[-limit]
-        found = found[scores[found] >= threshold]
+    found = _highest(scores * hits, limit)
     order = found[np.lexsort((-found, -scores[found]))]
     return tuple(order[:limit].tolist())
+
+
+def _highest(values: Floats, count: int) -> NDArray[np.intp]:
+    """Places of the `count` highest values above 0, and of all that equal the last of them."""
+    floor, groups = np.float32(0.0), 8 * count
+    if len(values) >= 2 * groups:
+        # So many groups have a value from here on, hence so many values are.
+        tops = values[: len(values) // groups * groups].reshape(-1, groups).max(axis=0)
+        floor = np.partition(tops, -count)[-count]
+    found = np.flatnonzero(values >= floor if floor > 0.0 else values > 0.0)
+    if len(found) > count:
+        among = values[found]
+        found = found[among >= np.partition(among, -count)[-count]]
+    return found
 
 
 def _rank(scores: Floats, counted: Bools, entry: int) -> int | None:

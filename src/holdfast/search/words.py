@@ -5,6 +5,7 @@ still counts."""
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -155,9 +156,12 @@ def _holders(
     for entries in (speakers, dates):
         cells += [number * size + each.astype(np.int64) for number, each in enumerate(entries) if each.size]
     held = np.sort(cells[0] if len(cells) == 1 else np.concatenate(cells))
-    held = held[np.append(held[1:] != held[:-1], held[:1] >= 0)]
-    counts: list[int] = np.diff(np.searchsorted(held, np.arange(len(speakers) + 1) * size)).tolist()
-    return counts
+    differs = held[1:] != held[:-1]
+    edges = np.searchsorted(held, np.arange(len(speakers) + 1) * size).tolist()
+    return [
+        0 if first == end else 1 + int(np.count_nonzero(differs[first : end - 1]))
+        for first, end in pairwise(edges)
+    ]
 
 
 def _is_common(holders: int, size: int) -> bool:
