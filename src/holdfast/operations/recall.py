@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import NamedTuple
-from uuid import UUID
 
 import numpy as np
 

@@ -30,6 +30,8 @@ NO_EXPIRY = np.iinfo(np.int64).max
 DAY_US = 86_400_000_000
 NO_STATE = SpaceState(0, -1, -1)
 Longs = NDArray[np.int64]
+_ABOVE_ALL: Longs = np.array([np.iinfo(np.int64).max])
+_NOT_HERE: Ints = np.array([NOBODY], dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ class View:
     speakers: Numbering
     prepared: Prepared
     sorted_numbers: Longs
+    """And one above all at the end, so that every number has a place before which it would stand."""
     positions: Ints
     """Where the entry with a number of `sorted_numbers` stands."""
     nbytes: int
@@ -116,10 +119,8 @@ class View:
 
     def find(self, numbers: Longs) -> tuple[Ints, Bools]:
         """Where these entries stand, and which of them the view knows."""
-        if not len(self):
-            return np.zeros(len(numbers), dtype=np.int32), np.zeros(len(numbers), dtype=np.bool_)
-        at = np.minimum(np.searchsorted(self.sorted_numbers, numbers), len(self) - 1)
-        return self.positions[at], self.sorted_numbers[at] == numbers
+        at = self.sorted_numbers.searchsorted(numbers)
+        return self.positions.take(at), self.sorted_numbers.take(at) == numbers
 
     def position(self, number: int) -> int | None:
         at, known = self.find(np.array([number], dtype=np.int64))
@@ -211,8 +212,8 @@ def empty_view(space: UUID, model: int, dimensions: int) -> View:
         conversations=Numbering(),
         speakers=Numbering(),
         prepared=prepare(_space(_NO_COLUMNS, ()), DEFAULT),
-        sorted_numbers=_NO_COLUMNS.numbers,
-        positions=_NO_COLUMNS.slots,
+        sorted_numbers=_ABOVE_ALL,
+        positions=_NOT_HERE,
         nbytes=0,
     )
 
@@ -246,8 +247,8 @@ def arranged(view: View, columns: Columns) -> View:
         view,
         columns=columns,
         prepared=prepare(_space(columns, names), DEFAULT),
-        sorted_numbers=columns.numbers[order],
-        positions=order.astype(np.int32),
+        sorted_numbers=np.concatenate((columns.numbers[order], _ABOVE_ALL)),
+        positions=np.concatenate((order.astype(np.int32), _NOT_HERE)),
         # Prepared arrays are about three times the columns they are made from.
         nbytes=int(view.matrix.nbytes + 4 * columns.nbytes),
     )
