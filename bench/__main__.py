@@ -18,6 +18,7 @@ FIGURES = {
     "erase": "what a purge costs",
     "recall": "how well recall finds, beside plain FTS5 and FTS5 with vectors by ranks",
     "recall_speed": "what recall costs, in small and large spaces, and the memory it takes",
+    "postgres": "PostgreSQL against bare psycopg, LangGraph's store, and a small space in a large table",
     "duplicates": "which texts are taken for the same",
 }
 """Each names a module of this package whose `run(options)` gives its lines."""

@@ -66,6 +66,8 @@ class Index:
         """Set when there may be something to derive."""
         self.asked: set[UUID] = set()
         """Spaces that were searched and whose signals are worth keeping."""
+        self.writes = 0
+        """Grows with every write of this process."""
         self.holder = uuid4().hex
         """This worker, to those that share its work."""
 
@@ -169,6 +171,8 @@ class Index:
             return None, str(error)
 
     def wake(self) -> None:
+        """Something was or is being written."""
+        self.writes += 1
         if not self.work.is_set():
             self.work.set()
 

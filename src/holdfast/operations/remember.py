@@ -34,7 +34,8 @@ from holdfast.domain.limits import (
     check_tags,
     check_text,
 )
-from holdfast.domain.principal import Caller, PrincipalKind
+from holdfast.domain.partition import Partition
+from holdfast.domain.principal import Caller, Principal, PrincipalKind
 from holdfast.domain.profile import KeyRule, Profile
 from holdfast.domain.retention import IDEMPOTENCY_US, Ttl
 from holdfast.domain.space import SpaceName
@@ -175,9 +176,21 @@ def remember_many(
             id(ready.place): ready.place for ready in prepared if isinstance(ready, _Ready)
         }.values():
             sealed.settle(place)
+        _look_ahead(sealed, [ready for ready in prepared if isinstance(ready, _Ready)])
         return [_outcome(engine, sealed, ready) for ready in prepared]
 
     return write
+
+
+def _look_ahead(tx: SealedTransaction, rows: list[_Ready]) -> None:
+    """Finds what the rows will revise, all of one space and room at once."""
+    asked: dict[tuple[int, Partition, Principal], tuple[Place, list[tuple[str, str]]]] = {}
+    for row in rows:
+        owner, content = row.entered.caller.principal, row.checked.content
+        group = (id(row.place), row.profile.partition, owner)
+        asked.setdefault(group, (row.place, []))[1].append((content.namespace, content.key))
+    for (_, partition, owner), (place, names) in asked.items():
+        tx.look_ahead(place, partition, owner, names)
 
 
 def _one(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -36,7 +36,7 @@ def list_spaces(engine: Engine, caller: Caller) -> list[SpaceInfo]:
 def enterable(engine: Engine, caller: Caller, op: Op, now: int) -> list[Entered]:
     """Every space the caller may enter for this, but for sessions, which belong to tool code."""
     found: dict[UUID, Entered] = {}
-    for space in _candidates(engine, caller, now):
+    for space in _known_candidates(engine, caller, now):
         if space.kind is not SpaceKind.SESSION and space.id not in found:
             entered = try_enter(engine, caller, space, op, now)
             if entered is not None:
@@ -66,6 +66,15 @@ def create_space(engine: Engine, caller: Caller, ref: str) -> Job[SpaceInfo]:
         return SpaceInfo(place.space.id, name.kind.label, name.ref, "manage", "self")
 
     return write
+
+
+def _known_candidates(engine: Engine, caller: Caller, now: int) -> Sequence[Space]:
+    """Where a caller might get in, as of a moment ago and the last write of this process. Whether they do is decided
+    live for each; only a space that another process opened to them may take a second to show."""
+    if engine.directory is not None:
+        return list(_candidates(engine, caller, now))
+    who = (caller.principal, caller.session_user, caller.chats, caller.teams, tuple(caller.systems))
+    return engine.candidates.of(who, engine.index.writes, lambda: list(_candidates(engine, caller, now)))
 
 
 def _candidates(engine: Engine, caller: Caller, now: int) -> Iterator[Space]:

@@ -210,7 +210,7 @@ def _best(scores: Floats, hits: Bools, limit: int) -> tuple[int, ...]:
 
 def _highest(values: Floats, count: int) -> NDArray[np.intp]:
     """Places of the `count` highest values above 0, and of all that equal the last of them."""
-    floor, groups = np.float32(0.0), 8 * count
+    floor, groups = np.float32(0.0), max(8 * count, 1_024)
     if len(values) >= 2 * groups:
         # So many groups have a value from here on, hence so many values are.
         tops = values[: len(values) // groups * groups].reshape(-1, groups).max(axis=0)

@@ -30,10 +30,11 @@ _BODY = int(Field.BODY)  # a member looked up in an enumeration costs a microsec
 
 @dataclass(frozen=True, slots=True)
 class Lending:
-    """Who holds the words of a chunk, and how much of them: first the chunk itself, then the notes around it, a row
-    for each. A missing neighbour is the chunk once more, with a share of nothing."""
+    """Which notes around a chunk borrow its words, and how much of them, a row for each neighbour. A missing neighbour
+    is the chunk itself, with a share of nothing."""
 
-    holders: Ints
+    lends: Bools  # whether any borrows
+    borrowers: Ints
     shares: Floats
 
 
@@ -178,15 +179,15 @@ def _lending(space: Space, constants: Constants) -> Lending:
         (_step(previous, space.previous, single), np.full(space.size, constants.from_second_next)),
     ]
     own = np.arange(len(space.unit_entry), dtype=np.int32)
-    holders, shares = [own], [np.ones(len(own), dtype=np.float32)]
     first = np.searchsorted(space.unit_entry, everyone).astype(np.int32)
-    for borrowers, share in lent:
-        if (borrowers == NOBODY).all():
-            continue
-        borrower = borrowers[space.unit_entry]
-        holders.append(np.where(borrower == NOBODY, own, first[borrower]))
-        shares.append(np.where(borrower == NOBODY, 0.0, share[space.unit_entry]))
-    return Lending(np.stack(holders), np.stack(shares).astype(np.float32))
+    borrowers = np.stack([to[space.unit_entry] for to, _ in lent])
+    shares = np.stack([share[space.unit_entry] for _, share in lent]).astype(np.float32)
+    nobody = borrowers == NOBODY
+    return Lending(
+        lends=~nobody.all(axis=0),
+        borrowers=np.where(nobody, own, first[borrowers]) if len(first) else borrowers,
+        shares=np.where(nobody, np.float32(0.0), shares),
+    )
 
 
 def _step(start: Ints, pointer: Ints, single: Bools) -> Ints:

@@ -15,6 +15,7 @@ from holdfast.search.space import NO_ENTRIES, Floats, Ints, Occurrences
 
 CELLS_AT_ONCE = 1 << 20
 """Terms by chunks that are worked out in one go: a pasted page in a large space must not fill the memory."""
+_INT32_ENDS = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +107,9 @@ def _total(prepared: Prepared, postings: Postings, worth: Floats) -> Floats:
     for first, held in _held(prepared, postings):
         # The second occurrence counts less than the first.
         saturation = held + k1
-        held *= (worth[first : first + len(held), None]) * (k1 + np.float32(1.0))
+        held *= worth[first : first + len(held), None] * (k1 + np.float32(1.0))
         held /= saturation
-        total += held.sum(axis=0)
+        total += np.add.reduce(held, axis=0)
     return total
 
 
@@ -140,27 +141,35 @@ def _some(postings: Postings, first: int, count: int) -> tuple[Ints, Ints, Float
 def _lend(prepared: Prepared, occurrences: tuple[Ints, Ints, Floats], held: Floats) -> None:
     """Adds what each occurrence counts to its chunk, and a share of it to the notes around."""
     numbers, units, amounts = occurrences
-    cells = prepared.lending.holders.take(units, axis=1)
-    cells += numbers * np.int32(held.shape[1])
-    shares = prepared.lending.shares.take(units, axis=1)
-    shares *= amounts
-    np.add.at(held.reshape(-1), cells.reshape(-1), shares.reshape(-1))
+    cells, lending = held.reshape(-1), prepared.lending
+    rows = numbers * np.int32(held.shape[1])
+    np.add.at(cells, rows + units, amounts)
+    lent = np.flatnonzero(lending.lends.take(units))
+    if lent.size:
+        units = units.take(lent)
+        borrowed = lending.borrowers.take(units, axis=1)
+        borrowed += rows.take(lent)
+        shares = lending.shares.take(units, axis=1)
+        shares *= amounts.take(lent)
+        np.add.at(cells, borrowed.reshape(-1), shares.reshape(-1))
 
 
 def _holders(
     prepared: Prepared, found: Occurrences, speakers: Sequence[Ints], dates: Sequence[Ints]
 ) -> list[int]:
     """How many entries hold each term, each counted once."""
-    size = max(prepared.space.size, 1)
-    cells = [found.terms * np.int64(size) + found.entries]
+    size, count = max(prepared.space.size, 1), len(speakers)
+    edges = np.arange(count + 1) * size
+    if edges[-1] <= _INT32_ENDS:  # the short ones are sorted far quicker
+        edges = edges.astype(np.int32)
+    cells = [edges.take(found.terms) + found.entries]
     for entries in (speakers, dates):
-        cells += [number * size + each.astype(np.int64) for number, each in enumerate(entries) if each.size]
-    held = np.sort(cells[0] if len(cells) == 1 else np.concatenate(cells))
+        cells += [edges[number] + each for number, each in enumerate(entries) if each.size]
+    held = np.sort(np.concatenate(cells))
     differs = held[1:] != held[:-1]
-    edges = np.searchsorted(held, np.arange(len(speakers) + 1) * size).tolist()
     return [
         0 if first == end else 1 + int(np.count_nonzero(differs[first : end - 1]))
-        for first, end in pairwise(edges)
+        for first, end in pairwise(held.searchsorted(edges).tolist())
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
@@ -70,6 +71,7 @@ class SealedTransaction:
         self._sealed = sealed
         self.tx = tx
         self.now = now
+        self._ahead: dict[_Own, EntryRow | None] = {}
 
     # Spaces
 
@@ -135,11 +137,32 @@ class SealedTransaction:
         self, place: Place, partition: Partition, owner: Principal, namespace: str, key: str
     ) -> Head | None:
         """The caller's own live row, expired ones included: they still hold the key until they are removed."""
+        name = (place.space.id, partition, owner, namespace, key)
+        if name in self._ahead:
+            ahead = self._ahead.pop(name)
+            return None if ahead is None else self._sealed.head(place.keys, ahead)
         visible = self._sealed.visible(place.space, owner, (partition,), _BEFORE_ALL_TIME)
         for row in self.tx.entries.by_key(visible, place.keys.blinds(namespace, key)):
             if row.owner == visible.viewer:
                 return self._sealed.head(place.keys, row)
         return None
+
+    def look_ahead(
+        self, place: Place, partition: Partition, owner: Principal, names: Sequence[tuple[str, str]]
+    ) -> None:
+        """Reads what `own` is going to be asked for, each (namespace, key) once, in one go. A name that comes twice is
+        left out: the second must find what the first wrote."""
+        once = [name for name, times in Counter(names).items() if times == 1]
+        if len(once) < _WORTH_LOOKING_AHEAD:
+            return
+        named = {blind: name for name in once for blind in place.keys.blinds(*name)}
+        visible = self._sealed.visible(place.space, owner, (partition,), _BEFORE_ALL_TIME)
+        found: dict[tuple[str, str], EntryRow] = {}
+        for row in self.tx.entries.by_key(visible, list(named)):
+            if row.owner == visible.viewer:
+                found.setdefault(named[row.key], row)
+        for name in once:
+            self._ahead[(place.space.id, partition, owner, *name)] = found.get(name)
 
     # Writing entries
 
@@ -238,6 +261,7 @@ class SealedTransaction:
         return entry_of(place.space.id, row, entry.owner, content)
 
     def trash(self, place: Place, head: Head) -> Entry:
+        self._ahead.clear()
         entry = self._opened(head)
         row = self._resealed(place, head.row._replace(trashed_us=self.now), entry)
         self.tx.entries.restate(place.space.id, row)
@@ -263,6 +287,7 @@ class SealedTransaction:
     def purge(self, space: UUID, rows: Sequence[EntryRow], *, erase: bool = True) -> int:
         """Removes entries with everything derived from them: from every byte before it is acknowledged, or soon after.
         Needs no key, and believes no length: one changed in the file must not leave words behind."""
+        self._ahead.clear()
         numbers = [row.number for row in rows]
         live = [row for row in rows if row.trashed_us is None]
         self.tx.terms.drop(space, [row.number for row in live])
@@ -443,3 +468,6 @@ def audit_link(key: DataKey, before: bytes, row: AuditRow) -> bytes:
 _AUDIT = struct.Struct(">qqq")
 _BEFORE_ALL_TIME = -1
 """A `now` before which nothing can have expired."""
+_WORTH_LOOKING_AHEAD = 2
+_Own = tuple[UUID, Partition, Principal, str, str]
+"""Space, room, owner, namespace and key: what is there once."""

@@ -18,6 +18,7 @@ from holdfast.contracts.rows import (
     SpaceState,
     Visible,
 )
+from holdfast.domain.ids import NUMBER_BITS
 from holdfast.domain.partition import OWNER_ONLY_IN_USER_SPACES
 from holdfast.search.constants import DEFAULT
 from holdfast.search.prepared import Prepared, prepare
@@ -30,8 +31,7 @@ NO_EXPIRY = np.iinfo(np.int64).max
 DAY_US = 86_400_000_000
 NO_STATE = SpaceState(0, -1, -1)
 Longs = NDArray[np.int64]
-_ABOVE_ALL: Longs = np.array([np.iinfo(np.int64).max])
-_NOT_HERE: Ints = np.array([NOBODY], dtype=np.int32)
+_MOST_STEPS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,39 @@ class Numbering:
 
 
 @dataclass(frozen=True, slots=True)
+class Directory:
+    """Where the entry with a number stands. Numbers are random, so the first bits of one lead to within a few steps of
+    it; a search by halves would miss the caches of a large space at every step."""
+
+    numbers: Longs
+    """Sorted, and one above all at the end."""
+    positions: Ints
+    starts: Ints
+    """By the first bits, the first of the numbers that has them or comes after."""
+    shift: int
+
+    @classmethod
+    def of(cls, numbers: Longs) -> Directory:
+        order = np.argsort(numbers, kind="stable").astype(np.int32)
+        known = np.append(numbers[order], np.iinfo(np.int64).max)
+        bits = min((2 * len(numbers)).bit_length(), NUMBER_BITS)
+        shift = NUMBER_BITS - bits
+        starts = np.searchsorted(known, np.arange(1 << bits, dtype=np.int64) << shift).astype(np.int32)
+        return cls(known, np.append(order, np.int32(NOBODY)), starts, shift)
+
+    def find(self, numbers: Longs) -> tuple[Ints, Bools]:
+        at = self.starts.take(numbers >> self.shift)
+        for _ in range(_MOST_STEPS):
+            below = self.numbers.take(at) < numbers
+            if not below.any():
+                break
+            at += below
+        else:
+            at = self.numbers.searchsorted(numbers).astype(np.int32)
+        return self.positions.take(at), self.numbers.take(at) == numbers
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     space: UUID
     model: int
@@ -103,10 +136,7 @@ class View:
     conversations: Numbering
     speakers: Numbering
     prepared: Prepared
-    sorted_numbers: Longs
-    """And one above all at the end, so that every number has a place before which it would stand."""
-    positions: Ints
-    """Where the entry with a number of `sorted_numbers` stands."""
+    directory: Directory
     nbytes: int
 
     def __len__(self) -> int:
@@ -119,8 +149,7 @@ class View:
 
     def find(self, numbers: Longs) -> tuple[Ints, Bools]:
         """Where these entries stand, and which of them the view knows."""
-        at = self.sorted_numbers.searchsorted(numbers)
-        return self.positions.take(at), self.sorted_numbers.take(at) == numbers
+        return self.directory.find(numbers)
 
     def position(self, number: int) -> int | None:
         at, known = self.find(np.array([number], dtype=np.int64))
@@ -212,8 +241,7 @@ def empty_view(space: UUID, model: int, dimensions: int) -> View:
         conversations=Numbering(),
         speakers=Numbering(),
         prepared=prepare(_space(_NO_COLUMNS, ()), DEFAULT),
-        sorted_numbers=_ABOVE_ALL,
-        positions=_NOT_HERE,
+        directory=Directory.of(_NO_COLUMNS.numbers),
         nbytes=0,
     )
 
@@ -241,14 +269,12 @@ _NO_COLUMNS = Columns(
 
 
 def arranged(view: View, columns: Columns) -> View:
-    order = np.argsort(columns.numbers, kind="stable")
     names = tuple(str(name) for name in view.speakers.all())
     return replace(
         view,
         columns=columns,
         prepared=prepare(_space(columns, names), DEFAULT),
-        sorted_numbers=np.concatenate((columns.numbers[order], _ABOVE_ALL)),
-        positions=np.concatenate((order.astype(np.int32), _NOT_HERE)),
+        directory=Directory.of(columns.numbers),
         # Prepared arrays are about three times the columns they are made from.
         nbytes=int(view.matrix.nbytes + 4 * columns.nbytes),
     )

@@ -45,6 +45,11 @@ from holdfast.storage.view import (
 SIGNALS_ONLY = 0
 """The model of rows that hold signals and no vector."""
 OPENED_AT_ONCE = 500
+MOST_WORD_BYTES = 4 << 20
+"""For the places of words, of one view."""
+WORD_BYTES = 200
+"""What remembering a word costs besides its places."""
+_NO_PLACES = np.zeros(0, dtype=np.int64)
 MOST_PARTS = 16
 """Parts kept of one view: one for each set of rooms, and for each viewer where rooms are private."""
 _OFFSET_MASK = (1 << PLACE_FIELD_SHIFT) - 1
@@ -63,13 +68,15 @@ class _Part(NamedTuple):
 
 
 class _Kept:
-    """A view and its parts, which share its vectors and go with it."""
+    """A view, its parts, which share its vectors, and where the words asked for lately stand; all go together."""
 
-    __slots__ = ("parts", "view")
+    __slots__ = ("nbytes", "parts", "view", "words")
 
     def __init__(self, view: View) -> None:
         self.view = view
         self.parts: dict[tuple[object, ...], _Part] = {}
+        self.words: dict[str, Longs] = {}
+        self.nbytes = view.nbytes
 
 
 class Views:
@@ -117,16 +124,36 @@ class Views:
 
     def occurrences(self, view: View, terms: Sequence[str]) -> Occurrences:
         """Where these terms stand, under every key in use."""
-        places = [
-            text
-            for key in self._sealed.keyring.of(view.space).all()
-            for text in self._sealed.store.terms.places(view.space, blind_terms(key, terms))
-        ]
-        # One list of a string for each term after the other, as many times as there are keys.
-        counts = [text.count(",") + 1 if text else 0 for text in places]
+        keys = self._sealed.keyring.of(view.space).all()
+        places = [found for key in keys for found in self._places(view, blind_terms(key, terms), len(keys))]
+        # The places of one term after the other, as many times as there are keys.
         numbers = np.arange(len(places), dtype=np.int32) % np.int32(max(len(terms), 1))
-        packed = np.fromstring(",".join(filter(None, places)), dtype=np.int64, sep=",")
-        return _occurrences(view, np.repeat(numbers, counts), packed)
+        packed = np.concatenate((_NO_PLACES, *places))
+        return _occurrences(view, np.repeat(numbers, [len(found) for found in places]), packed)
+
+    def _places(self, view: View, blinds: Sequence[str], keys: int) -> list[Longs]:
+        """Words are asked for again and again while a space stays as it is, so their places are remembered with its
+        view. Not while a rotation moves them from one key to another, which no counter tells."""
+        kept = self._kept.get((view.space, view.model))
+        if kept is None or kept.view.state != view.state or keys != 1:
+            return [_parsed(text) for text in self._sealed.store.terms.places(view.space, blinds)]
+        known = kept.words
+        new = [blind for blind in blinds if blind not in known]
+        found = map(_parsed, self._sealed.store.terms.places(view.space, new))
+        fresh = dict(zip(new, found, strict=True))
+        self._remember(kept, fresh)
+        return [fresh[blind] if blind in fresh else known[blind] for blind in blinds]
+
+    def _remember(self, kept: _Kept, fresh: dict[str, Longs]) -> None:
+        added = sum(places.nbytes + WORD_BYTES for places in fresh.values())
+        if added:
+            with self._lock:
+                if kept.nbytes - kept.view.nbytes + added > MOST_WORD_BYTES:
+                    self.nbytes -= kept.nbytes - kept.view.nbytes
+                    kept.words, kept.nbytes = {}, kept.view.nbytes
+                kept.words.update(fresh)
+                kept.nbytes += added
+                self.nbytes += added
 
     def labelled(self, view: View, labels: Sequence[bytes]) -> Bools:
         """Which entries carry one of these labels."""
@@ -185,13 +212,13 @@ class Views:
         with self._lock:
             before = self._kept.get(place)
             if before is not kept:
-                self.nbytes += kept.view.nbytes - (0 if before is None else before.view.nbytes)
+                self.nbytes += kept.nbytes - (0 if before is None else before.nbytes)
                 self._kept[place] = kept
             self._kept.move_to_end(place)
             while self.nbytes > self._ceiling and len(self._kept) > 1:
                 place, oldest = self._kept.popitem(last=False)
                 self._turns.pop(place, None)
-                self.nbytes -= oldest.view.nbytes
+                self.nbytes -= oldest.nbytes
 
     def _follow(self, view: View, state: SpaceState) -> View:
         """The view after what happened since: entries gone, come, changed, and vectors made."""
@@ -272,6 +299,10 @@ class Views:
         found = [row for row in found if row.number in wanted]
         rest = wanted.difference(row.number for row in found)
         return found + self._sealed.store.entries.by_numbers(space, list(rest))
+
+
+def _parsed(text: str) -> Longs:
+    return np.fromstring(text, dtype=np.int64, sep=",") if text else _NO_PLACES
 
 
 def _occurrences(view: View, terms: Ints, packed: Longs) -> Occurrences:

@@ -199,6 +199,17 @@ def test_a_space_without_vectors_is_comparable_to_one_with() -> None:
     assert notebook.recall("tea", scale=scale).explain(0).words < notebook.recall("tea").explain(0).words
 
 
+def test_the_best_of_many_are_those_that_sorting_all_would_find() -> None:
+    notebook = Notebook(*(f"tea {'tea ' * (number % 7)}{number % 11}" for number in range(3_000)))
+    cosine = np.random.default_rng(3).uniform(0.6, 0.9, 3_000).astype(np.float32)
+    for ranking in (notebook.recall("tea 7", limit=20), notebook.recall("tea 7", cosine.tolist(), limit=20)):
+        hits = np.flatnonzero(ranking.hits)
+        newest_last = np.argsort(ranking.scores[hits], kind="stable")
+        assert ranking.order == tuple(hits[newest_last][::-1][:20].tolist())
+    nearest = notebook.recall("unknown", cosine.tolist())
+    assert set(np.flatnonzero(nearest.hits).tolist()) == set(np.argsort(cosine)[-200:].tolist())
+
+
 def test_no_limit_below_one_returns_anything() -> None:
     assert Notebook("tea").recall("tea", limit=0).order == ()
 

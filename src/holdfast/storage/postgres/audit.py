@@ -90,8 +90,8 @@ _APPEND = shared(
     INSERT INTO holdfast.audit (position, {_COLUMNS})
     SELECT head.position + line.nth, {", ".join(f"line.{column}" for column in AuditRow._fields)}
       FROM holdfast.audit_head AS head
-     CROSS JOIN unnest(%(at_us)s::bigint[], %(operation)s::text[], %(actor)s::bytea[], %(space)s::bytea[],
-                       %(object)s::bytea[], %(revision)s::bigint[], %(key_id)s::integer[], %(link)s::bytea[])
+     CROSS JOIN unnest(%(at_us)b::bigint[], %(operation)b::text[], %(actor)b::bytea[], %(space)b::bytea[],
+                       %(object)b::bytea[], %(revision)b::bigint[], %(key_id)b::integer[], %(link)b::bytea[])
                 WITH ORDINALITY AS line ({_COLUMNS}, nth)
     """,
     because=_ONE_CHAIN,

@@ -198,12 +198,16 @@ class OnConnection:
         self._locked: set[int] = set()
         self._before: list[tuple[str, Values]] = []
         self.failure: psycopg.Error | None = None
-        self.before_spaces: Callable[[], None] | None = None
-        """Writes what is still kept back of the counts of spaces; called before a statement that looks at them."""
+        self._kept_back: list[tuple[tuple[bytes, ...], Callable[[], list[Bound]]]] = []
 
     @property
     def begun(self) -> bool:
         return self._begun
+
+    def keep_back(self, tables: tuple[bytes, ...], left: Callable[[], list[Bound]]) -> None:
+        """Some writes wait for the commit. What is `left` of them is sent before a statement that names their tables,
+        so that a job sees what it wrote; who gives it forgets it."""
+        self._kept_back.append((tables, left))
 
     def rows(self, statement: Statement, values: Values = NOTHING) -> list[Row]:
         return self._run(statement, values).fetchall()
@@ -216,12 +220,10 @@ class OnConnection:
         return self._run(statement, values).rowcount
 
     def run_last(self, statements: list[Bound]) -> None:
-        """The last statements of the transaction and its COMMIT, sent in one go."""
+        """The last statements of the transaction and its COMMIT, sent in one go; one that fails ends the others too."""
         with self.db.pipeline():
             for statement, values in statements:
-                self._enter(entered_by(statement, values))
-                self._send_before()
-                self.db.execute(statement.sql, values)
+                self._send(statement, values)
             self.db.execute("COMMIT")
 
     def lock(self, name: bytes) -> None:
@@ -232,13 +234,14 @@ class OnConnection:
             self._before.append((_LOCK, {"key": key}))
 
     def _run(self, statement: Statement, values: Values) -> psycopg.Cursor[TupleRow]:
-        if self.before_spaces is not None and b"holdfast.spaces" in statement.sql:
-            self.before_spaces()
-        cursor = self.db.cursor(binary=True)
+        cursor, kept_back = self.db.cursor(binary=True), self._before_looking(statement)
         self._enter(entered_by(statement, values))
         try:
-            if self._before:
+            if self._before or kept_back:
                 with self.db.pipeline():
+                    for kept, said in kept_back:
+                        self._send(kept, said)
+                    self._enter(entered_by(statement, values))
                     self._send_before()
                     cursor.execute(statement.sql, values)
             else:
@@ -247,6 +250,19 @@ class OnConnection:
             self.failure = self.failure or error
             raise
         return cursor
+
+    def _before_looking(self, statement: Statement) -> list[Bound]:
+        return [
+            kept
+            for tables, left in self._kept_back
+            if any(table in statement.sql for table in tables)
+            for kept in left()
+        ]
+
+    def _send(self, statement: Statement, values: Values) -> None:
+        self._enter(entered_by(statement, values))
+        self._send_before()
+        self.db.execute(statement.sql, values)
 
     def _enter(self, wanted: Entered) -> None:
         if not self._begun:

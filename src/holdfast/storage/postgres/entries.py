@@ -128,7 +128,7 @@ _BY_KEY = of_space(
     SELECT {HEAD}
       FROM holdfast.entries
      WHERE {_LIVE}
-       AND entries.key = ANY (%(keys)s::bytea[])
+       AND entries.key = ANY (%(keys)b::bytea[])
      ORDER BY entries.seq DESC
     """,
 )
@@ -265,7 +265,7 @@ _TRASHED_BY_KEY = of_space(
       FROM holdfast.entries
      WHERE {_SHOWN}
        AND entries.trashed_us IS NOT NULL
-       AND entries.key = ANY (%(keys)s::bytea[])
+       AND entries.key = ANY (%(keys)b::bytea[])
      ORDER BY entries.trashed_us DESC, entries.seq DESC
     """,
 )

@@ -1,4 +1,6 @@
-"""Entries, their superseded revisions and their labels: writing."""
+"""Entries, their superseded revisions and their labels: writing. New entries are collected while a job runs, and sent
+all at once with the commit or before a statement that looks at entries. That their numbers and keys are free is found
+out then: if one is not, the job is run again with every entry inserted, and answered, on its own."""
 
 from __future__ import annotations
 
@@ -10,18 +12,40 @@ from holdfast.contracts.rows import LABEL_BYTES, EntryRow, RevisionRow
 from holdfast.domain.errors import Conflict
 from holdfast.storage.postgres.connections import OnConnection
 from holdfast.storage.postgres.entries import EntryReads
-from holdfast.storage.postgres.statements import of_space
+from holdfast.storage.postgres.statements import Bound, Values, of_space
 
 _NEW_HEAD = ", ".join(f"%({column})s" for column in EntryRow._fields)
 _NEW_REVISION = ", ".join(f"%({column})s" for column in RevisionRow._fields)
 
 
 class EntryWrites(EntryReads):
-    def __init__(self, tx: OnConnection) -> None:
+    def __init__(self, tx: OnConnection, *, collects: bool = True) -> None:
         super().__init__(tx)
         self._tx = tx
+        self._collects = collects
+        self._new: dict[UUID, list[EntryRow]] = {}
+        self._taken: set[tuple[Any, ...]] = set()
+        tx.keep_back((b"holdfast.entries", b"holdfast.labels"), self.left)
 
     def insert(self, space: UUID, row: EntryRow) -> bool:
+        number, key = (space, row.number), (space, row.key, row.partition, row.owner)
+        if not self._collects or number in self._taken or key in self._taken:
+            return self._insert(space, row)
+        self._taken |= {number, key}
+        self._new.setdefault(space, []).append(row)
+        return True
+
+    def left(self) -> list[Bound]:
+        """What is still to be written before the commit, or before someone looks at it; it is then forgotten here."""
+        new, self._new = self._new, {}
+        self._taken.clear()
+        return [
+            bound
+            for space, rows in new.items()
+            for bound in ((_INSERT_MANY, _columns(space, rows)), (_LABEL_MANY, _labels(space, rows)))
+        ]
+
+    def _insert(self, space: UUID, row: EntryRow) -> bool:
         if self._tx.rows(_INSERT, _new_head(space, row))[0][0]:
             return True
         if self._tx.rows(_NUMBER_TAKEN, {"space": space, "number": row.number}):
@@ -72,6 +96,27 @@ _INSERT = of_space(
         ON CONFLICT DO NOTHING
     )
     SELECT count(*) FROM inserted
+    """,
+)
+_INSERT_MANY = of_space(
+    "entries.insert, many",
+    f"""
+    INSERT INTO holdfast.entries (space_id, {", ".join(EntryRow._fields)})
+    SELECT %(space)s, row.*
+      FROM unnest(%(number)b::bigint[], %(partition)b::smallint[], %(owner)b::bytea[], %(key)b::bytea[],
+                  %(revision)b::bigint[], %(born)b::bigint[], %(seq)b::bigint[], %(created_us)b::bigint[],
+                  %(updated_us)b::bigint[], %(expires_us)b::bigint[], %(trashed_us)b::bigint[],
+                  %(flags)b::integer[], %(length)b::integer[], %(key_id)b::integer[], %(labels)b::bytea[],
+                  %(sealed)b::bytea[]) AS row
+    """,
+)
+_LABEL_MANY = of_space(
+    "entries.insert, labels of many",
+    """
+    INSERT INTO holdfast.labels (space_id, label, seq, number)
+    SELECT %(space)s, row.*
+      FROM unnest(%(label)b::bytea[], %(seq)b::bigint[], %(number)b::bigint[]) AS row
+    ON CONFLICT DO NOTHING
     """,
 )
 _NUMBER_TAKEN = of_space(
@@ -177,6 +222,23 @@ _DELETE_SPACE = of_space("entries.delete_space", "DELETE FROM holdfast.entries W
 def _new_head(space: UUID, row: EntryRow) -> dict[str, Any]:
     labels = [] if row.trashed_us is not None else _split(row.labels)
     return {"space": space, **row._asdict(), "partition": int(row.partition), "shown_labels": labels}
+
+
+def _columns(space: UUID, rows: list[EntryRow]) -> Values:
+    columns = dict(zip(EntryRow._fields, map(list, zip(*rows, strict=True)), strict=True))
+    return {"space": space, **columns, "partition": [int(row.partition) for row in rows]}
+
+
+def _labels(space: UUID, rows: list[EntryRow]) -> Values:
+    shown = [
+        (label, row.seq, row.number) for row in rows if row.trashed_us is None for label in _split(row.labels)
+    ]
+    return {
+        "space": space,
+        "label": [label for label, _, _ in shown],
+        "seq": [seq for _, seq, _ in shown],
+        "number": [number for _, _, number in shown],
+    }
 
 
 def _split(labels: bytes) -> list[bytes]:

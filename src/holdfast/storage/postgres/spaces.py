@@ -81,7 +81,7 @@ class SpaceWrites(SpaceReads):
         super().__init__(tx)
         self._tx = tx
         self._counted: dict[UUID, SpaceCounts] = {}
-        tx.before_spaces = self._write_counts
+        tx.keep_back((b"holdfast.spaces",), self.left)
 
     def by_name(self, name: bytes) -> SpaceRow | None:
         """Whoever looks before making a space takes turns with others who want the same name."""
@@ -112,16 +112,9 @@ class SpaceWrites(SpaceReads):
         return counts
 
     def left(self) -> list[Bound]:
-        """What is still to be written before the commit."""
-        return [
-            (_SET_COUNTS, {"space": space, **counts._asdict()}) for space, counts in self._counted.items()
-        ]
-
-    def _write_counts(self) -> None:
-        left = self.left()
-        self._counted.clear()
-        for statement, values in left:
-            self._tx.run(statement, values)
+        """What is still to be written before the commit, or before someone looks at it; it is then forgotten here."""
+        counted, self._counted = self._counted, {}
+        return [(_SET_COUNTS, {"space": space, **counts._asdict()}) for space, counts in counted.items()]
 
     def recount(self, space: UUID, *, entries: int, indexed: int, length: int) -> None:
         self._tx.run(_RECOUNT, {"space": space, "entries": entries, "indexed": indexed, "length": length})

@@ -48,9 +48,9 @@ log = logging.getLogger("holdfast")
 class PostgresTransaction:
     """One job's view of the store; `entries`, `terms` … are the contracts' writes on its connection."""
 
-    def __init__(self, tx: OnConnection) -> None:
+    def __init__(self, tx: OnConnection, *, collects: bool) -> None:
         self.on = tx
-        self.entries = EntryWrites(tx)
+        self.entries = EntryWrites(tx, collects=collects)
         self.terms = TermWrites(tx)
         self.derived = DerivedWrites(tx)
         self.models = ModelWrites(tx)
@@ -139,20 +139,24 @@ class Writer:
             self._turns.release()
 
     def _repeat(self, job: Job[T]) -> T:
+        collects = True
         for turn in range(TRIES):
             try:
-                return self._once(job)
+                return self._once(job, collects=collects)
             except psycopg.Error as error:
                 met_another = isinstance(error, AGAIN)
-                if not (met_another or lost(error)) or turn == TRIES - 1:
+                met_itself = collects and isinstance(error, psycopg.errors.UniqueViolation)
+                if not (met_another or met_itself or lost(error)) or turn == TRIES - 1:
                     raise translated(error) from error
+                if met_itself:
+                    collects = False
                 if met_another:
                     _pause(turn)
         raise AssertionError("the last turn returns or raises")
 
-    def _once(self, job: Job[T]) -> T:
+    def _once(self, job: Job[T], *, collects: bool) -> T:
         with self._connections.lent() as db:
-            tx = PostgresTransaction(OnConnection(db, self._connections))
+            tx = PostgresTransaction(OnConnection(db, self._connections), collects=collects)
             try:
                 result = job(tx)
                 if tx.on.failure is not None:
@@ -167,7 +171,7 @@ class Writer:
 
 
 def _commit(db: Db, tx: PostgresTransaction) -> None:
-    left = [*tx.spaces.left(), *tx.terms.left(), *tx.audit.left()]
+    left = [*tx.entries.left(), *tx.spaces.left(), *tx.terms.left(), *tx.audit.left()]
     if not left and not tx.on.begun:
         return
     try:
