@@ -21,8 +21,8 @@ KEY = "6b" * 32
 LIMIT = 10
 NEAR = 1e-3
 """A vector at rest is halves, on PostgreSQL rotated before, so a score may differ by some ten-thousandths (measured:
-0.00024), from one PostgreSQL store to the next as well. Equal scores go to the later change on both sides; entries whose
-scores are nearer than this may change places (in 3 of the questions here, by less than 0.0001), and no others."""
+0.00024), and from one PostgreSQL store to the next as well. Equal scores go to the later change on both sides; entries
+whose scores are nearer than this may change places (in 3 of the questions here, by less than 0.0001), and no others."""
 
 
 def read(name: str) -> list[dict[str, Any]]:
