@@ -8,7 +8,7 @@ from uuid import UUID
 
 import numpy as np
 
-from holdfast.domain.access import Op
+from holdfast.domain.access import Op, sees
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import AccessDenied, NotFound
 from holdfast.domain.limits import check_limit
@@ -20,7 +20,9 @@ from holdfast.operations.resolve import Target, look_up, opened, seek
 from holdfast.search.space import Floats
 
 ALL_RANKED = 1_000_000
-_UNSEEN = "There is no such entry, it has expired or lies in the trash, or you may not see it."
+_UNSEEN = "There is no such entry, it lies in the trash or was removed, or you may not see it."
+_EXPIRED = "Its time to live is over; the next sweep removes it."
+_BEFORE_ALL_TIME = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,11 @@ def why_not(engine: Engine, caller: Caller, ask: Ask, id: str | UUID) -> WhyNot:
         sought = seek(engine, caller, Target(id=id, partitions=ask.partitions), Op.SEARCH, now)
         entry = opened(look_up(engine, sought))
     except (NotFound, AccessDenied):
-        return WhyNot("identity", _UNSEEN)
+        return (
+            WhyNot("expiry", _EXPIRED)
+            if _has_expired(engine, caller, ask, id, now)
+            else WhyNot("identity", _UNSEEN)
+        )
     serving = engine.index.ready()
     searched = enter_all(engine, caller, ask, serving, now)
     at = next((at for at, each in enumerate(searched) if each.view.space == entry.space), None)
@@ -57,6 +63,24 @@ def why_not(engine: Engine, caller: Caller, ask: Ask, id: str | UUID) -> WhyNot:
         return _by_age(newest(searched, ALL_RANKED), searched[at], place, limit)
     ranked, _ = rank(engine, searched, ask.query, serving, ALL_RANKED)
     return _by_rank(ranked, ranked[at], place, limit)
+
+
+def _has_expired(engine: Engine, caller: Caller, ask: Ask, id: str | UUID, now: int) -> bool:
+    """Whether the caller could see the entry until its time was over."""
+    try:
+        sought = seek(engine, caller, Target(id=id, partitions=ask.partitions), Op.SEARCH, now)
+    except (NotFound, AccessDenied):
+        return False
+    if sought.number is None or not sought.entered.space.stored:
+        return False
+    head = engine.sealed.by_number(sought.visible._replace(now=_BEFORE_ALL_TIME), sought.number)
+    entry = None if head is None else head.entry
+    return (
+        entry is not None
+        and entry.expires_us is not None
+        and entry.expires_us <= now
+        and sees(caller, sought.entered.space, entry, _BEFORE_ALL_TIME)
+    )
 
 
 def _held_back(entry: Entry) -> WhyNot:

@@ -45,8 +45,9 @@ from holdfast.storage.view import (
 SIGNALS_ONLY = 0
 """The model of rows that hold signals and no vector."""
 OPENED_AT_ONCE = 500
-MOST_WORD_BYTES = 4 << 20
-"""For the places of words, of one view."""
+LEAST_WORD_BYTES = 4 << 20
+WORD_BYTES_AN_ENTRY = 256
+"""How much the places of words may take in one view: more in a large space, where each word has more places."""
 WORD_BYTES = 200
 """What remembering a word costs besides its places."""
 _NO_PLACES = np.zeros(0, dtype=np.int64)
@@ -148,7 +149,8 @@ class Views:
         added = sum(places.nbytes + WORD_BYTES for places in fresh.values())
         if added:
             with self._lock:
-                if kept.nbytes - kept.view.nbytes + added > MOST_WORD_BYTES:
+                most = max(LEAST_WORD_BYTES, WORD_BYTES_AN_ENTRY * len(kept.view))
+                if kept.nbytes - kept.view.nbytes + added > most:
                     self.nbytes -= kept.nbytes - kept.view.nbytes
                     kept.words, kept.nbytes = {}, kept.view.nbytes
                 kept.words.update(fresh)
