@@ -19,6 +19,12 @@ NOTES = 2_000 if LONG else 200
 KILLS = 20 if LONG else 3
 
 
+@pytest.fixture(autouse=True)
+def working_embedders() -> None:
+    """Other tests of this process may have left them broken."""
+    board.reset()
+
+
 def fill(folder: Path) -> None:
     with open_again(folder) as memory:
         own = memory.user("ada")
