@@ -39,7 +39,9 @@ def migrate_store(
         f"{moved.grants} grants."
     )
     if moved.unreadable:
-        print(f"{moved.unreadable} entries could not be opened (their key is not configured) and are not indexed.")
+        print(
+            f"{moved.unreadable} entries could not be opened (their key is not configured) and are not indexed."
+        )
 
 
 @scale.command()

@@ -96,7 +96,8 @@ class CopyReads:
             (*after, limit),
         )
         return [
-            ReceiptRow._make((*row[:2], UUID(bytes=row[2]), *row[3:6], bool(row[6]), *row[7:])) for row in rows
+            ReceiptRow._make((*row[:2], UUID(bytes=row[2]), *row[3:6], bool(row[6]), *row[7:]))
+            for row in rows
         ]
 
 
