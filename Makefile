@@ -14,18 +14,21 @@ FAULTS := HOLDFAST_FAULTS=long $(PYTEST) tests/faults --timeout=3600
 MADE := $(VENV)/.made
 RUN_READY := $(VENV)/.run-ready
 DEV_READY := $(VENV)/.dev-ready
+MODEL_TRIED := $(VENV)/.model-tried
+FETCH := $(PY) -m holdfast model fetch
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check bench faults faults-processes faults-kill docs lock clean
+.PHONY: help run test check bench model faults faults-processes faults-kill faults-postgres docs lock clean
 
 help: ## List the recipes
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(RUN_READY) ## Install what Holdfast needs and start it
+run: $(RUN_READY) $(MODEL_TRIED) ## Install what Holdfast needs and start it
 	@$(PY) -m holdfast
 
 test: $(DEV_READY) ## Install what the tests need and run them all
+	@$(FETCH) || echo "Without the model the tests that need it fail." >&2
 	$(PYTEST) -n $(WORKERS)
 
 check: $(DEV_READY) ## Check format, lint, types and import layers, and run the fast tests (under a minute)
@@ -36,15 +39,22 @@ check: $(DEV_READY) ## Check format, lint, types and import layers, and run the 
 	$(PYTEST) -n $(WORKERS) -m "not slow" tests/unit tests/architecture
 
 bench: $(RUN_READY) ## Measure and print all figures of bench/
+	@$(FETCH) || echo "Without the model recall is measured by words only." >&2
 	$(PY) -m bench
 
-faults: faults-processes faults-kill ## Run every long fault run, one after the other
+model: $(RUN_READY) ## Fetch the embedder's model, once for all stores of this user; repairs it too
+	@$(FETCH)
+
+faults: faults-processes faults-kill faults-postgres ## Run every long fault run, one after the other
 
 faults-processes: $(DEV_READY) ## Many processes write one file at once
 	$(FAULTS) -k processes
 
 faults-kill: $(DEV_READY) ## Processes are killed in the middle of their writes
 	$(FAULTS) -k kill
+
+faults-postgres: $(DEV_READY) ## The database server is killed in the middle of writes
+	HOLDFAST_FAULTS=long $(PYTEST) tests/postgres/test_faults.py --timeout=3600
 
 docs: $(RUN_READY) ## Write the generated tables of the documentation anew
 	$(PY) docs/generate.py
@@ -55,8 +65,8 @@ LOCK := $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --gene
 BUILD_REQUIRES := $(PY) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")'
 
 lock: $(DEV_READY) ## Pin all versions and hashes anew after a change in pyproject.toml (UPGRADE=1: to the newest)
-	@$(BUILD_REQUIRES) | $(LOCK) pyproject.toml - --extra dev --output-file constraints.txt
-	@$(BUILD_REQUIRES) | $(LOCK) pyproject.toml - --constraints constraints.txt --output-file constraints-run.txt
+	@$(BUILD_REQUIRES) | $(LOCK) pyproject.toml - --extra embedder --extra postgres --extra dev --output-file constraints.txt
+	@$(BUILD_REQUIRES) | $(LOCK) pyproject.toml - --extra embedder --extra postgres --constraints constraints.txt --output-file constraints-run.txt
 
 clean: ## Remove .venv, caches and built things; memories stay where they are
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
@@ -75,6 +85,11 @@ $(RUN_READY): $(MADE) pyproject.toml constraints-run.txt
 	@echo "Installing Holdfast into $(VENV) ..."
 	@$(PIP) install --require-hashes -r constraints-run.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# Tried once: a start without a network must not wait for one every time.
+$(MODEL_TRIED): $(RUN_READY)
+	@$(FETCH) || echo "Going on with words only; \`make model\` tries again." >&2
 	@touch $@
 
 $(DEV_READY): $(RUN_READY) constraints.txt

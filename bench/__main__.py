@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import time
 from importlib import import_module
 
@@ -15,6 +16,10 @@ FIGURES = {
     "writes": "durable writes against a bare loop of the same statements, and fsyncs",
     "growth": "get and list in a small and in a large file",
     "erase": "what a purge costs",
+    "recall": "how well recall finds, beside plain FTS5 and FTS5 with vectors by ranks",
+    "recall_speed": "what recall costs, in small and large spaces, and the memory it takes",
+    "postgres": "PostgreSQL against bare psycopg, LangGraph's store, and a small space in a large table",
+    "duplicates": "which texts are taken for the same",
 }
 """Each names a module of this package whose `run(options)` gives its lines."""
 
@@ -23,7 +28,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="\n".join(f"  {name:8} {sentence}" for name, sentence in FIGURES.items()),
+        epilog="\n".join(f"  {name:12} {sentence}" for name, sentence in FIGURES.items()),
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="figures to measure; none means all")
     parser.add_argument("--small", action="store_true", help="a tenth of the large file, for a quick look")
@@ -31,6 +36,8 @@ def main() -> None:
     if unknown := set(given.names) - set(FIGURES):
         parser.error(f"no figure is called {', '.join(sorted(unknown))}")
     logging.getLogger("holdfast").setLevel(logging.ERROR)
+    # Most figures are not about vectors and must not make them in the background; those that are name an embedder.
+    os.environ["HOLDFAST_EMBEDDER"] = "none"
     for name in given.names or FIGURES:
         began = time.perf_counter()
         tell(name, import_module(f"bench.{name}").run(Options(small=given.small)))

@@ -33,10 +33,15 @@ _FORMAT = 1
 _WHAT_A_ROW_IS_MADE_BY = (
     "storage/codec.py",
     "storage/payload.py",
+    "storage/signals.py",
+    "storage/vectors.py",
+    "storage/sqlite/derived.py",
+    "storage/sqlite/outlines.py",
     "storage/sqlite/terms.py",
     "storage/sqlite/migrations/*.sql",
     "crypto/*.py",
     "search/analyser.py",
+    "search/traits.py",
 )
 
 Chunk = tuple[str, int]
@@ -44,7 +49,7 @@ Chunk = tuple[str, int]
 
 def populated(entries: int) -> Path:
     """The folder of a store with so many entries. Do not write to it; take a copy for that."""
-    folder = CACHE / f"{entries}-{_fingerprint()}"
+    folder = CACHE / f"{entries}-{fingerprint()}"
     if not folder.is_dir():
         CACHE.mkdir(exist_ok=True)
         draft = CACHE / f"unfinished-{folder.name}"
@@ -62,7 +67,7 @@ def file_of(store: Path) -> Path:
     return store / "holdfast.db"
 
 
-def _fingerprint() -> str:
+def fingerprint() -> str:
     """A store built by other code is another store."""
     package = Path(holdfast.__file__).parent
     made_by = sha256(repr((_FORMAT, SPACE, _STEPS, _CHUNK, _GROUP)).encode())

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from holdfast.domain.errors import HoldfastError as HoldfastError
+    from holdfast.entrypoints.moving import move_store as move_store
     from holdfast.entrypoints.python import AsyncMemory as AsyncMemory
     from holdfast.entrypoints.python import Memory as Memory
     from holdfast.entrypoints.python import open_memory as open
@@ -18,11 +19,12 @@ _LATER = {
     "aopen": ("holdfast.entrypoints.python", "open_memory_async"),
     "Memory": ("holdfast.entrypoints.python", "Memory"),
     "AsyncMemory": ("holdfast.entrypoints.python", "AsyncMemory"),
+    "move_store": ("holdfast.entrypoints.moving", "move_store"),
     "HoldfastError": ("holdfast.domain.errors", "HoldfastError"),
     "errors": ("holdfast.domain", "errors"),
 }
 
-__all__ = ["AsyncMemory", "HoldfastError", "Memory", "aopen", "errors", "open"]
+__all__ = ["AsyncMemory", "HoldfastError", "Memory", "aopen", "errors", "move_store", "open"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,15 +1,12 @@
-"""`python -m holdfast`: opens the store and, at a terminal, a Python prompt on it. The server will take this place."""
+"""The `holdfast` command. With arguments it is the command line; alone it opens the store and, at a terminal, a Python
+prompt on it. The server will take that place."""
 
 from __future__ import annotations
 
-import argparse
-import code
 import sys
 
 from holdfast import __version__
 from holdfast.domain.errors import HoldfastError
-from holdfast.entrypoints.python import open_memory
-from holdfast.settings import load
 
 WELCOME = """holdfast {version}: the Python door (the server is not built yet)
 
@@ -18,7 +15,7 @@ WELCOME = """holdfast {version}: the Python door (the server is not built yet)
 
   try this
     me.remember("Deploys go through Konflux", key="konflux/deploy")
-    me.get("konflux/deploy").text
+    me.recall("how do we deploy?")[0].text
     me.list("konflux/")
     me.history("konflux/deploy")
     me.forget("key:konflux/deploy")
@@ -26,11 +23,17 @@ WELCOME = """holdfast {version}: the Python door (the server is not built yet)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="holdfast", description="Opens the store and, at a terminal, a Python prompt."
-    )
-    parser.add_argument("--version", action="version", version=f"holdfast {__version__}")
-    parser.parse_args()
+    if arguments := sys.argv[1:]:
+        from holdfast.entrypoints.cli import run
+
+        return run(arguments)
+    return prompt()
+
+
+def prompt() -> int:
+    from holdfast.entrypoints.python import open_memory
+    from holdfast.settings import load
+
     try:
         memory = open_memory()
     except HoldfastError as error:
@@ -44,6 +47,8 @@ def main() -> int:
         count = f"{len(page)}{'+' if page.cursor else ''}" if (page := me.list()) else "no"
         print(WELCOME.format(version=__version__, path=memory.path, subject=subject, count=count))
         if sys.stdin.isatty():
+            import code
+
             code.interact(
                 banner="memory and me are ready; Ctrl-D ends.", local={"memory": memory, "me": me}, exitmsg=""
             )

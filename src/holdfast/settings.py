@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,7 +35,14 @@ TABLE = (
         "DATABASE_URL",
         None,
         "url",
-        "`sqlite:///path`, or `sqlite://` for memory; default: `holdfast.db` in the data directory",
+        "`sqlite:///path`, `sqlite://` for memory, or `postgresql://…`; default: `holdfast.db` in the data directory",
+    ),
+    Setting("POOL_SIZE", 10, "connections", "most connections of this node to PostgreSQL"),
+    Setting(
+        "PREPARED_STATEMENTS",
+        "off",
+        "word",
+        "`on` keeps plans on PostgreSQL's connections: quicker, but not behind a pooler in transaction mode",
     ),
     Setting(
         "MEMORY_KEY",
@@ -57,6 +64,41 @@ TABLE = (
         "seconds",
         "how often expired entries and old trash are removed; 0: never by itself",
     ),
+    Setting(
+        "EMBEDDER",
+        "default",
+        "word",
+        "`default` (gte-small, after `holdfast model fetch`; words only until then), `none`, `openai` (any compatible "
+        "endpoint), or `module:factory`",
+    ),
+    Setting(
+        "EMBEDDER_URL",
+        "https://api.openai.com/v1",
+        "url",
+        "for `openai`: the address before `/embeddings`; memories are sent there to be embedded",
+    ),
+    Setting("EMBEDDER_MODEL", "text-embedding-3-small", "name", "for `openai`: the model to ask for"),
+    Setting(
+        "EMBEDDER_KEY", None, "key", "for `openai`: sent as a bearer token; local servers often need none"
+    ),
+    Setting(
+        "MODEL_DIR",
+        None,
+        "path",
+        "where fetched models lie, for all stores; default: `holdfast/models` in the platform's user cache directory",
+    ),
+    Setting(
+        "MODEL_SOURCE",
+        None,
+        "path",
+        "a folder with the model's files, asked before any network; for machines without one",
+    ),
+    Setting(
+        "RECALL_CACHE_MB",
+        256,
+        "megabytes",
+        "ceiling for the opened words and vectors of the spaces searched last; the last one always stays",
+    ),
     Setting("MAX_KEY_BYTES", 512, "bytes", "longest key"),
     Setting("MAX_HINT_CHARACTERS", 500, "characters", "longest hint, description or category"),
     Setting("MAX_BODY_BYTES", 65_536, "bytes", "longest text of an entry"),
@@ -75,11 +117,20 @@ TABLE = (
 class Settings:
     data_dir: Path
     database_url: str | None
+    pool_size: int
+    prepared_statements: bool
     memory_key: str | None
     memory_old_keys: tuple[str, ...]
     durable: bool
     subject: str
     sweep_seconds: float
+    embedder: str
+    embedder_url: str
+    embedder_model: str
+    embedder_key: str | None = field(repr=False)
+    model_dir: Path
+    model_source: Path | None
+    recall_cache_bytes: int
     limits: Limits
 
 
@@ -97,6 +148,8 @@ def load(environment: Mapping[str, str] | None = None, /, **given: Any) -> Setti
     return Settings(
         data_dir=data_dir,
         database_url=values["DATABASE_URL"],
+        pool_size=_number("POOL_SIZE", values["POOL_SIZE"], int),
+        prepared_statements=_switch("PREPARED_STATEMENTS", values["PREPARED_STATEMENTS"]),
         memory_key=values["MEMORY_KEY"],
         memory_old_keys=tuple(
             key.strip() for key in str(values["MEMORY_OLD_KEYS"]).split(",") if key.strip()
@@ -104,6 +157,13 @@ def load(environment: Mapping[str, str] | None = None, /, **given: Any) -> Setti
         durable=values["DURABILITY"] == "full",
         subject=str(values["SUBJECT"]),
         sweep_seconds=_number("SWEEP_SECONDS", values["SWEEP_SECONDS"], float),
+        embedder=str(values["EMBEDDER"]),
+        embedder_url=str(values["EMBEDDER_URL"]),
+        embedder_model=str(values["EMBEDDER_MODEL"]),
+        embedder_key=values["EMBEDDER_KEY"],
+        model_dir=_path(values["MODEL_DIR"]) or _user_cache_dir(environment) / "models",
+        model_source=_path(values["MODEL_SOURCE"]),
+        recall_cache_bytes=_number("RECALL_CACHE_MB", values["RECALL_CACHE_MB"], int) << 20,
         limits=Limits(
             **{
                 cap.name: _number(f"MAX_{cap.name.upper()}", values[f"MAX_{cap.name.upper()}"], int)
@@ -111,6 +171,36 @@ def load(environment: Mapping[str, str] | None = None, /, **given: Any) -> Setti
             }
         ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Mirrors:
+    """Where the environment tells other people's tools to fetch from; None: where they always do."""
+
+    npm: str | None
+    hub: str | None
+
+
+def mirrors(environment: Mapping[str, str] | None = None) -> Mirrors:
+    """npm takes its variables in any case; HF_ENDPOINT is that of the Hugging Face tools."""
+    environment = os.environ if environment is None else environment
+    said = {name.lower(): value for name, value in environment.items()}
+    return Mirrors(npm=said.get("npm_config_registry") or None, hub=said.get("hf_endpoint") or None)
+
+
+def refuse_telemetry() -> None:
+    """onnxruntime reports its use to its makers unless this is set before it is loaded; memory tells nobody."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
+
+def _path(value: Any) -> Path | None:
+    return Path(value).expanduser() if value else None
+
+
+def _switch(name: str, value: Any) -> bool:
+    if value not in ("on", "off", True, False):
+        raise InvalidField(f"{PREFIX}{name} is `on` or `off`.")
+    return value in ("on", True)
 
 
 def _number(name: str, value: Any, kind: Callable[[Any], Any]) -> Any:
@@ -146,3 +236,12 @@ def _user_data_dir(environment: Mapping[str, str]) -> Path:
     if sys.platform == "win32":
         return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "holdfast"
     return Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / "holdfast"
+
+
+def _user_cache_dir(environment: Mapping[str, str]) -> Path:
+    home = Path.home()
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "holdfast"
+    if sys.platform == "win32":
+        return _user_data_dir(environment) / "cache"
+    return Path(environment.get("XDG_CACHE_HOME") or home / ".cache") / "holdfast"

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote
 
 from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
+from holdfast.contracts.embedder import Embedder, EmbedderBroken
 from holdfast.contracts.rows import STORE, KeyRow
 from holdfast.contracts.storage import Store
-from holdfast.crypto.keyfile import OFF, Masters, adopt_next_key, masters, next_key_file
+from holdfast.crypto.keyfile import (
+    OFF,
+    Masters,
+    adopt_next_key,
+    copy_key_file,
+    masters,
+    next_key_file,
+)
 from holdfast.domain.errors import HoldfastError, InvalidField, Locked, Unavailable
 from holdfast.domain.scrub import scrub
 from holdfast.operations.engine import Engine
+from holdfast.operations.index import Index
 from holdfast.settings import Settings
 from holdfast.storage.sealed import check_canary, open_sealed
 
@@ -76,7 +87,18 @@ def _open_with(
     except BaseException:
         store.close()
         raise
-    return Opened(Engine(sealed, clock, scrub, settings.limits, directory), keys, path)
+    wanted = None if settings.embedder == "none" else partial(_open_embedder, settings)
+    index = Index(sealed, clock, wanted, settings.recall_cache_bytes)
+    return Opened(Engine(sealed, clock, scrub, index, settings.limits, directory), keys, path)
+
+
+def _open_embedder(settings: Settings) -> Embedder:
+    from holdfast.search.embedding.choose import choose_embedder
+
+    choice = choose_embedder(settings)
+    if choice.embedder is None:
+        raise EmbedderBroken(choice.reason)
+    return choice.embedder
 
 
 def database_path(settings: Settings) -> Path | None:
@@ -88,9 +110,16 @@ def database_path(settings: Settings) -> Path | None:
         return None
     if url.startswith("sqlite:///"):
         return Path(unquote(url.removeprefix("sqlite:///"))).expanduser()
+    if is_postgres(settings):
+        return None
     raise InvalidField(
-        "HOLDFAST_DATABASE_URL is `sqlite:///path` (four slashes for an absolute path) or `sqlite://`."
+        "HOLDFAST_DATABASE_URL is `sqlite:///path` (four slashes for an absolute path), `sqlite://`, or "
+        "`postgresql://…`."
     )
+
+
+def is_postgres(settings: Settings) -> bool:
+    return (settings.database_url or "").startswith(("postgresql://", "postgres://"))
 
 
 def key_path(database: Path) -> Path:
@@ -105,6 +134,11 @@ def _make_folder(folder: Path) -> None:
 
 
 def _masters(settings: Settings, path: Path | None) -> Masters:
+    if is_postgres(settings) and settings.memory_key is None:
+        raise Locked(
+            "A store on PostgreSQL has no key file: set HOLDFAST_MEMORY_KEY to the same key on every node. This makes "
+            "one: python -c 'import secrets; print(secrets.token_hex(32))'"
+        )
     key_file = None if path is None else key_path(path)
     unset = settings.memory_key is None and key_file is not None and not key_file.exists()
     if unset and path is not None and path.exists() and path.stat().st_size:
@@ -133,12 +167,53 @@ def look_first(path: Path) -> None:
 
 
 def _open_store(settings: Settings, path: Path | None, keys: Masters) -> Store:
+    def check(rows: list[KeyRow]) -> None:
+        check_canary(rows, keys.all, ephemeral=keys.ephemeral)
+
+    if is_postgres(settings):
+        return _open_database(settings, check)
     from holdfast.storage.sqlite import store
 
     if path is None:
         return store.open_memory()
-
-    def check(rows: list[KeyRow]) -> None:
-        check_canary(rows, keys.all, ephemeral=keys.ephemeral)
-
     return store.open_file(path, durable=settings.durable, check=check)
+
+
+def distribute(url: str) -> dict[str, str]:
+    """Where each table lies after it was spread over a Citus cluster."""
+    try:
+        from holdfast.storage.postgres import scale
+    except ImportError as error:
+        raise Unavailable(_NO_DRIVER) from error
+    return scale.distribute(url)
+
+
+_NO_DRIVER = "PostgreSQL needs its driver: install `holdfast[postgres]`."
+
+
+def _open_database(settings: Settings, check: Callable[[list[KeyRow]], None]) -> Store:
+    try:
+        from holdfast.storage.postgres import store
+    except ImportError as error:
+        raise Unavailable(_NO_DRIVER) from error
+    assert settings.database_url is not None
+    return store.open_database(
+        settings.database_url,
+        connections=settings.pool_size,
+        prepared=settings.prepared_statements,
+        check=check,
+    )
+
+
+def open_store_for_moving(settings: Settings, source: Opened) -> Store:
+    """A store that takes over the keys of another one: it needs none of its own, and gets that one's key file."""
+    assert source.masters is not None
+    path = database_path(settings)
+    if path is not None:
+        _make_folder(path.parent)
+        look_first(path)
+        if source.masters.file is not None and not key_path(path).exists():
+            copy_key_file(source.masters.file, key_path(path))
+    elif not is_postgres(settings):
+        raise InvalidField("A store in memory is gone at the end; move to a file or a database.")
+    return _open_store(settings, path, source.masters)

@@ -53,12 +53,13 @@ def text_of(page: str | Path) -> str:
 
 
 def run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Runs a program of the documentation as a reader would, in an empty folder with settings of its own."""
+    """Runs a program of the documentation as a reader would, in an empty folder with settings of its own; by words
+    alone, so that it needs no model to be fetched first."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
     return subprocess.run(
         [sys.executable, "-W", "error", "-c", program],
         cwd=folder,
-        env={**environment, "HOLDFAST_DATA_DIR": str(folder / "data")},
+        env={**environment, "HOLDFAST_DATA_DIR": str(folder / "data"), "HOLDFAST_EMBEDDER": "none"},
         capture_output=True,
         text=True,
         check=False,

@@ -12,6 +12,7 @@ from uuid import UUID
 from holdfast.contracts.storage import Store
 from holdfast.domain.ids import NUMBER_BITS
 from holdfast.storage.sqlite import store as sqlite
+from tests.conformance.postgres_backend import Postgres
 
 
 class Backend(Protocol):
@@ -24,7 +25,7 @@ class Backend(Protocol):
         ...
 
     def indexed(self, store: Store, space: UUID, term: str) -> list[int]:
-        """Numbers of the entries that the word index holds under a blind term, until search can be asked."""
+        """Numbers of the entries that the word index holds under a blind term, asked beside the contract."""
         ...
 
     def every_byte(self, store: Store) -> bytes:
@@ -80,4 +81,5 @@ def _connections(store: Any) -> Any:
 BACKENDS: Mapping[str, Callable[[Path], Backend]] = {
     "sqlite-memory": SqliteMemory,
     "sqlite-file": SqliteFile,
+    "postgres": Postgres,
 }

@@ -22,7 +22,7 @@ class _Noting:
     def __getattr__(self, attribute: str) -> Any:
         found = getattr(self._target, attribute)
         name = f"{self._name}.{attribute}"
-        if attribute.startswith("_"):
+        if attribute.startswith("_") or found is None:
             return found
         return self._noting(found, name) if callable(found) else _Noting(found, name, self._called)
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from holdfast.contracts.rows import (
     AuditRow,
+    DerivedRow,
     EntryRow,
     GrantRow,
     IndexText,
@@ -78,7 +79,6 @@ def entry_row(number: int, **said: Any) -> EntryRow:
         length=0,
         key_id=1,
         labels=b"",
-        mac=b"code",
         sealed=f"sealed {number}".encode(),
     )
     return row._replace(**said)
@@ -94,7 +94,6 @@ def superseded(row: EntryRow, **said: Any) -> RevisionRow:
         expires_us=row.expires_us,
         flags=row.flags,
         key_id=row.key_id,
-        mac=row.mac,
         sealed=row.sealed,
     )
     return revision._replace(**said)
@@ -135,6 +134,11 @@ def audit_row(operation: str = "remember", **said: Any) -> AuditRow:
     return row._replace(**said)
 
 
+def derived_row(number: int, model: int = 1, **said: Any) -> DerivedRow:
+    row = DerivedRow(number, model, revision=1, key_id=1, sealed=f"derived {number} by {model}".encode())
+    return row._replace(**said)
+
+
 def words(body: str = "", *, hint: str = "", tags: str = "", key: str = "") -> IndexText:
     return IndexText(hint, tags, key, body)
 
@@ -164,6 +168,11 @@ def insert(store: Store, *rows: EntryRow, space: UUID = HERE) -> None:
             assert tx.entries.insert(space, row)
 
     write(store, job)
+
+
+def derive(store: Store, *rows: DerivedRow, space: UUID = HERE) -> list[bool]:
+    """Puts what was derived, and says of each whether it was taken."""
+    return write(store, lambda tx: [tx.derived.put(space, row) for row in rows])
 
 
 def numbers(rows: list[EntryRow]) -> list[int]:

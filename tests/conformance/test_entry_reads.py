@@ -51,7 +51,6 @@ def test_a_row_comes_back_as_it_was_given(store: Store) -> None:
         length=7,
         key_id=3,
         labels=RED + BLUE,
-        mac=bytes(range(16)),
         sealed=b"\0\xff" * 500,
     )
     insert(store, row)
@@ -65,6 +64,7 @@ def test_a_space_that_does_not_exist_has_no_entries(store: Store) -> None:
     assert reads.trashed_by_number(nowhere, 1) is None
     assert reads.page(nowhere, None, None, 10) == []
     assert reads.moved(nowhere, None, 0, 10, 10) == []
+    assert reads.shown(nowhere, [1]) == []
     assert reads.expiring(nowhere, NOW, 10) == []
     assert reads.trash(nowhere, None, 10) == []
     assert reads.trashed_by_key(nowhere, [blind("key 1")]) == []
@@ -202,6 +202,41 @@ class TestMoved:
 
     def test_nothing_moved_when_nothing_was_written(self, store: Store) -> None:
         assert store.entries.moved(seen(), None, since=8, before=9, limit=10) == []
+
+
+class TestShown:
+    def test_gives_the_named_entries_whole_and_no_others(self, store: Store) -> None:
+        rows = [entry_row(number, labels=RED, partition=(NOTES, FACTS)[number % 2]) for number in range(1, 6)]
+        insert(store, *rows)
+        assert sorted(store.entries.shown(seen(), [4, 2, 5])) == [rows[1], rows[3], rows[4]]
+        assert sorted(write(store, lambda tx: tx.entries.shown(seen(), [4, 2]))) == [rows[1], rows[3]]
+
+    def test_leaves_out_what_does_not_exist_and_asks_for_nothing_twice(self, store: Store) -> None:
+        insert(store, entry_row(1), entry_row(2))
+        assert numbers(store.entries.shown(seen(), [2, 99])) == [2]
+        assert store.entries.shown(seen(), [99]) == []
+        assert store.entries.shown(seen(), []) == []
+
+    def test_takes_many_numbers_at_once(self, store: Store) -> None:
+        insert(store, *[entry_row(number) for number in range(1, 2_501)])
+        found = store.entries.shown(seen(), list(range(1, 5_001, 2)))
+        assert sorted(numbers(found)) == list(range(1, 2_501, 2))
+
+    def test_an_entry_shows_until_the_very_moment_of_its_expiry(self, store: Store) -> None:
+        insert(store, entry_row(1, expires_us=NOW))
+        assert numbers(store.entries.shown(seen(now=NOW - 1), [1])) == [1]
+        assert store.entries.shown(seen(now=NOW), [1]) == []
+
+    def test_of_a_private_room_only_the_viewers_own_show(self, store: Store) -> None:
+        insert(
+            store,
+            entry_row(1, partition=FILES),
+            entry_row(2, partition=FILES, owner=BOB),
+            entry_row(3, owner=BOB),
+            entry_row(4, trashed_us=NOW),
+        )
+        private = seen(partitions=(NOTES, FILES), private=frozenset({FILES}))
+        assert sorted(numbers(store.entries.shown(private, [1, 2, 3, 4]))) == [1, 3]
 
 
 class TestExpiring:

@@ -120,7 +120,7 @@ class TestRevise:
 class TestRestate:
     def test_rewrites_an_entry_without_a_new_revision(self, store: Store) -> None:
         old = entry_row(1)
-        new = old._replace(key=blind("resealed"), key_id=2, mac=b"new code", sealed=b"resealed", flags=1)
+        new = old._replace(key=blind("resealed"), key_id=2, sealed=b"resealed", flags=1)
         insert(store, old)
         write(store, lambda tx: tx.entries.restate(HERE, new))
         assert store.entries.by_number(seen(), 1) == new

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -85,6 +85,7 @@ LIVE: dict[str, Ask] = {
         *sealed(reads.moved(VISIBLE, None, SINCE, SINCE + 1, 1)),
         *sealed(reads.moved(VISIBLE, [LABEL], SINCE, SINCE + 1, 1)),
     ],
+    "EntryReads.shown": lambda reads: sealed(reads.shown(VISIBLE, [FOREIGN, OURS])),
     "EntryReads.expiring": lambda reads: sealed(reads.expiring(VISIBLE, NOW + 1_000, 1)),
     "EntryReads.count": lambda reads: reads.count(VISIBLE),
     "EntryReads.count_locked": lambda reads: reads.count_locked(VISIBLE, [1]),
@@ -205,17 +206,22 @@ def methods_of(protocol: type, *, own: bool = False) -> dict[str, Callable[..., 
     }
 
 
-def parts_of(protocol: type) -> dict[str, type]:
-    """The contracts that a store or a transaction is made of."""
-    return {
+def parts_of(protocol: type, *, optional: bool = True) -> dict[str, type]:
+    """The contracts that a store or a transaction is made of; one that may be None is optional."""
+    said = {
         name: get_type_hints(member.fget)["return"]
         for name, member in inspect.getmembers(protocol)
         if isinstance(member, property)
     }
+    return {
+        name: next(kind for kind in get_args(hint) or (hint,) if kind is not type(None))
+        for name, hint in said.items()
+        if optional or type(None) not in get_args(hint)
+    }
 
 
 def promised() -> set[str]:
-    """`store.entries.by_key`, `transaction.erase`: every way to call a contract."""
+    """`store.entries.by_key`, `transaction.erase`: every way to call a contract that each backend must offer."""
     return {
         name
         for whole, protocol in (("store", Store), ("transaction", Transaction))
@@ -223,7 +229,7 @@ def promised() -> set[str]:
             *(f"{whole}.{method}" for method in methods_of(protocol)),
             *(
                 f"{whole}.{part}.{method}"
-                for part, contract in parts_of(protocol).items()
+                for part, contract in parts_of(protocol, optional=False).items()
                 for method in methods_of(contract)
             ),
         ]

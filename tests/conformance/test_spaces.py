@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from holdfast.contracts.rows import SpaceCounts, SpaceRow
+from holdfast.contracts.rows import SpaceCounts, SpaceRow, SpaceState
 from holdfast.contracts.storage import Store
 from holdfast.domain.errors import Conflict
 from holdfast.domain.space import SpaceKind
@@ -45,6 +45,7 @@ def test_a_space_that_does_not_exist_is_none_everywhere(store: Store) -> None:
     assert store.spaces.by_id(NOWHERE) is None
     assert store.spaces.by_name(blind("nobody")) is None
     assert store.spaces.counts(NOWHERE) is None
+    assert store.spaces.state(NOWHERE) is None
     assert store.spaces.owned_by(CAROL) == []
     assert advance(store, NOWHERE, 1, 0, 0) is None
 
@@ -121,3 +122,35 @@ def test_a_space_is_marked_as_listed_once_and_for_all(store: Store) -> None:
         write(store, lambda tx: tx.spaces.mark_listed(HERE))
         assert store.spaces.by_id(HERE) == space_row(HERE, listed=True)
     assert store.spaces.by_id(THERE) == space_row(THERE)
+
+
+def test_the_state_of_a_space_begins_at_zero(store: Store) -> None:
+    make_spaces(store)
+    assert store.spaces.state(HERE) == SpaceState(seq=0, removed=0, settled=0)
+
+
+def test_each_counter_of_the_state_grows_by_its_own_event_and_no_other(store: Store) -> None:
+    make_spaces(store, HERE, THERE)
+    advance(store, HERE, 1, 1, 5)
+    assert store.spaces.state(HERE) == SpaceState(1, 0, 0)
+    write(store, lambda tx: tx.spaces.recount(HERE, entries=0, indexed=-1, length=-5))
+    assert store.spaces.state(HERE) == SpaceState(1, 1, 0)
+    write(store, lambda tx: tx.spaces.count_settled(HERE))
+    assert store.spaces.state(HERE) == SpaceState(1, 1, 1)
+    write(store, lambda tx: tx.spaces.empty(HERE))
+    assert store.spaces.state(HERE) == write(store, lambda tx: tx.spaces.state(HERE)) == SpaceState(1, 2, 1)
+    assert store.spaces.state(THERE) == SpaceState(0, 0, 0)
+
+
+def test_counting_what_was_settled_moves_no_count(store: Store) -> None:
+    make_spaces(store)
+    advance(store, HERE, 2, 1, 7)
+    write(store, lambda tx: tx.spaces.count_settled(HERE))
+    assert store.spaces.counts(HERE) == SpaceCounts(1, 2, 1, 7, 1)
+
+
+def test_the_counters_of_a_space_that_does_not_exist_stay_nowhere(store: Store) -> None:
+    make_spaces(store, HERE)
+    write(store, lambda tx: tx.spaces.count_settled(NOWHERE))
+    assert store.spaces.state(NOWHERE) is None
+    assert store.spaces.state(HERE) == SpaceState(0, 0, 0)

@@ -1,4 +1,4 @@
-"""TermWrites: which entries the word index holds under a blind term. Search will show it; until then a look behind."""
+"""TermReads and TermWrites: which entries the word index holds under a blind term, and where in them it stands."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from holdfast.contracts.rows import PLACE_FIELD_SHIFT, PLACE_NUMBER_SHIFT
 from holdfast.contracts.storage import Store, Transaction
 from tests.conformance.backends import Backend
 from tests.conformance.rows import HERE, NOW, THERE, entry_row, insert, make_spaces, words, write
@@ -19,6 +20,24 @@ def entries(store: Store) -> None:
     make_spaces(store, HERE, THERE)
     for space in (HERE, THERE):
         insert(store, *[entry_row(number, length=1) for number in (1, 2, 3)], space=space)
+
+
+Place = tuple[int, str, int]
+"""Number of the entry, first letter of the field, how many terms come before."""
+
+
+def places(store: Store, term: str, space: UUID = HERE) -> list[Place]:
+    (packed,) = store.terms.places(space, [term])
+    return sorted(map(unpacked, map(int, packed.split(",")))) if packed else []
+
+
+def unpacked(place: int) -> Place:
+    field_bits = PLACE_NUMBER_SHIFT - PLACE_FIELD_SHIFT
+    return (
+        place >> PLACE_NUMBER_SHIFT,
+        chr(place >> PLACE_FIELD_SHIFT & (1 << field_bits) - 1),
+        place & (1 << PLACE_FIELD_SHIFT) - 1,
+    )
 
 
 @pytest.fixture
@@ -135,3 +154,72 @@ def test_trashing_and_restoring_leaves_and_enters_the_index(store: Store, indexe
 def test_terms_last_with_the_store(backend: Backend, store: Store, reopen: Callable[[], Store]) -> None:
     put(store, 1, "t1")
     assert backend.indexed(reopen(), HERE, "t1") == [1]
+
+
+class TestPlaces:
+    def test_name_the_entry_the_field_and_the_terms_before_it(self, store: Store) -> None:
+        text = words("b0 b1 b2", hint="h0 h1", tags="t0", key="k0 k1")
+        write(store, lambda tx: tx.terms.put(HERE, 2, text, replaces=False))
+        assert {term: places(store, term) for term in ("h0", "h1", "t0", "k1", "b0", "b2")} == {
+            "h0": [(2, "h", 0)],
+            "h1": [(2, "h", 1)],
+            "t0": [(2, "t", 0)],
+            "k1": [(2, "k", 1)],
+            "b0": [(2, "b", 0)],
+            "b2": [(2, "b", 2)],
+        }
+
+    def test_name_every_entry_every_field_and_every_repeat(self, store: Store) -> None:
+        write(store, lambda tx: tx.terms.put(HERE, 1, words("t1 t1 t2", hint="t1"), replaces=False))
+        put(store, 3, "t0 t1")
+        assert places(store, "t1") == [(1, "b", 0), (1, "b", 1), (1, "h", 0), (3, "b", 1)]
+
+    def test_are_given_for_each_term_in_the_order_asked(self, store: Store) -> None:
+        put(store, 1, "t1 t2")
+        found = store.terms.places(HERE, ["t2", "nowhere", "t1", "t2"])
+        assert [text != "" for text in found] == [True, False, True, True]
+        assert found[0] == found[3]
+        assert [unpacked(int(text)) for text in found if text] == [(1, "b", 1), (1, "b", 0), (1, "b", 1)]
+        assert store.terms.places(HERE, []) == []
+
+    def test_hold_the_largest_number_and_the_last_of_many_terms(self, store: Store) -> None:
+        largest = (1 << 32) - 1
+        insert(store, entry_row(largest, length=20_000))
+        put(store, largest, " ".join(["x"] * 19_999 + ["last"]))
+        assert places(store, "last") == [(largest, "b", 19_999)]
+        assert len(places(store, "x")) == 19_999
+
+    def test_of_replaced_terms_are_gone_and_the_new_ones_there(self, store: Store) -> None:
+        put(store, 1, "kept old")
+        put(store, 1, "kept new", replaces=True)
+        assert (places(store, "old"), places(store, "new")) == ([], [(1, "b", 1)])
+        assert places(store, "kept") == [(1, "b", 0)]
+
+    def test_of_dropped_entries_are_gone(self, store: Store) -> None:
+        for number in (1, 2, 3):
+            put(store, number, "t1")
+        write(store, lambda tx: tx.terms.drop(HERE, [1, 3]))
+        assert places(store, "t1") == [(2, "b", 0)]
+        write(store, lambda tx: tx.terms.drop_space(HERE))
+        assert places(store, "t1") == []
+
+    def test_of_a_job_that_failed_are_not_there(self, store: Store) -> None:
+        put(store, 1, "old")
+
+        def job(tx: Transaction) -> None:
+            tx.terms.put(HERE, 1, words("new"), replaces=True)
+            raise RuntimeError("undone")
+
+        with pytest.raises(RuntimeError):
+            write(store, job)
+        assert (places(store, "old"), places(store, "new")) == ([(1, "b", 0)], [])
+
+    def test_last_with_the_store(self, store: Store, reopen: Callable[[], Store]) -> None:
+        put(store, 1, "t1")
+        assert places(reopen(), "t1") == [(1, "b", 0)]
+
+    def test_of_another_space_never_show(self, store: Store) -> None:
+        put(store, 1, "t1", space=THERE)
+        put(store, 2, "t1")
+        assert places(store, "t1") == [(2, "b", 0)]
+        assert places(store, "t1", THERE) == [(1, "b", 0)]

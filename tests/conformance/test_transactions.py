@@ -424,8 +424,8 @@ class TestClosing:
 class TestErasing:
     def test_what_is_erased_is_in_no_byte_once_acknowledged(self, backend: Backend, store: Store) -> None:
         make_spaces(store, HERE, THERE)
-        secret = entry_row(1, length=1, labels=b"!labels!", mac=b"?code?", sealed=b"<sealed now>")
-        old = superseded(secret, mac=b"?old code?", sealed=b"<sealed before>")
+        secret = entry_row(1, length=1, labels=b"!labels!", sealed=b"<sealed now>")
+        old = superseded(secret, sealed=b"<sealed before>")
         receipt = receipt_row(request=b"<request>")
 
         def keep(tx: Transaction) -> None:
@@ -446,9 +446,7 @@ class TestErasing:
         traces = [
             secret.key,
             secret.labels,
-            secret.mac,
             secret.sealed,
-            old.mac,
             old.sealed,
             receipt.request,
             b"zzblindterm",

@@ -3,7 +3,7 @@
 
 An id is the section and a number; `M` is a promise, `W` a weakness of a seed system done better, `D` a decision of
 DESIGN. The same tests run through every door. Not provable through a door today: B1 default-off of tools without a
-configuration and B3 (the cached-tool surface), C2 (the stores vocabulary), C4 search (recall)."""
+configuration and B3 (the cached-tool surface), C2 (the stores vocabulary)."""
 
 from typing import NamedTuple
 
@@ -114,6 +114,41 @@ BEHAVIOURS = tuple(
         ("I2.3", "Cursor pages show each entry once under any writes", "issue 2", "test_lists.py::test_pages_show_each_entry_once_however_much_is_written_between"),
         ("I2.4", "A repeated request is written once", "issue 2", "test_repeats.py::test_a_repeated_request_is_answered_alike_and_written_once"),
         ("I2.5", "Many rows: one outcome a row", "issue 2", "test_repeats.py::test_a_refused_row_takes_nothing_from_the_others"),
+        # Recall
+        ("I3.1", "A note is found by its words as soon as it is kept", "issue 3", "test_recall.py::test_a_note_is_found_by_its_words_as_soon_as_it_is_kept"),
+        ("I3.2", "An empty question gives the newest first", "issue 3", "test_recall.py::test_an_empty_question_gives_the_newest_first"),
+        ("I3.3", "Category and tags narrow, and all must hold", "issue 3", "test_recall.py::test_category_and_tags_narrow_and_all_must_hold"),
+        ("I3.4", "Dates narrow, both edges included", "issue 3", "test_recall.py::test_dates_narrow_by_when_it_was_said_both_edges_included"),
+        ("I3.5", "A recall stays within the spaces it names", "issue 3", "test_recall.py::test_a_recall_stays_within_the_spaces_it_names"),
+        ("I3.6", "Limits apply after filters", "issue 3", "test_recall.py::test_what_a_filter_leaves_out_does_not_count_towards_the_limit"),
+        ("I3.7", "Any text is a question", "issue 3", "test_recall.py::test_no_text_makes_recall_or_why_not_raise"),
+        ("I3.8", "Japanese, Chinese and Korean are found by two-character words", "issue 3", "test_recall_words.py::test_japanese_chinese_and_korean_notes_are_found_by_two_character_words"),
+        ("I3.9", "German compounds and accented words are found by their plain spelling", "issue 3", "test_recall_words.py::test_german_compounds_and_accented_words_are_found_by_their_plain_spelling"),
+        ("I3.10", "Identifiers, versions and paths are found whole and by their parts", "issue 3", "test_recall_words.py::test_identifiers_versions_and_paths_are_found_whole_and_by_their_parts"),
+        ("I3.11", "A slip of the pen finds the nearest word the caller may see", "issue 3", "test_recall_words.py::test_a_slip_is_mended_by_words_that_the_caller_may_see_alone"),
+        ("I3.12", "The parts of an explained score add up", "issue 3, D 7", "test_recall.py::test_the_parts_of_an_explained_score_add_up"),
+        ("I3.13", "Equal questions get equal answers, ties to the newer", "issue 3", "test_recall.py::test_equal_scores_go_to_the_newer"),
+        ("I3.14", "Why-not tells what one may not see and what does not exist alike", "issue 3, D 3", "test_why_not.py::test_what_one_may_not_see_and_what_does_not_exist_are_told_alike"),
+        ("I3.15", "Why-not says shown of exactly the hits", "issue 3", "test_why_not.py::test_shown_is_said_of_exactly_the_hits"),
+        ("I3.16", "A write does not wait for its vector", "D 7", "test_vectors.py::test_a_write_does_not_wait_for_its_vector_and_is_found_by_words_at_once"),
+        ("I3.17", "Vectors outlive a restart", "issue 3", "test_vectors.py::test_vectors_outlive_a_restart_without_being_made_again"),
+        ("I3.18", "Work that stopped half way goes on, in whatever process", "issue 3", "test_vectors.py::test_another_process_goes_on_where_the_first_was_killed"),
+        ("I3.19", "A broken embedder leaves word results, says so, and recovers", "issue 3, D 7", "test_vectors.py::test_a_broken_embedder_leaves_word_results_and_says_so_until_it_recovers"),
+        ("I3.20", "A damaged model file gives degraded word results", "issue 3", "test_real_model.py::test_a_damaged_model_file_gives_degraded_word_results"),
+        ("I3.21", "A changed embedder serves once all its vectors are there", "issue 3", "test_changing_models.py::test_words_decide_until_the_new_model_has_caught_up_and_then_it_serves"),
+        ("I3.22", "Exactly one model serves at every moment", "issue 3", "test_changing_models.py::test_exactly_one_model_serves_at_every_moment_of_a_change"),
+        ("I3.23", "Going back uses the vectors that were kept", "issue 3", "test_changing_models.py::test_going_back_uses_the_vectors_that_were_kept"),
+        ("I3.24", "An absurd model is held back until a person decides", "issue 3", "test_changing_models.py::test_an_absurd_model_is_held_back_until_a_person_lets_it_serve"),
+        ("I3.25", "A purge removes the vectors of every model", "D 4", "test_changing_models.py::test_a_purge_removes_the_vectors_of_every_model"),
+        ("I3.26", "What another process writes is found at once, and gone once purged", "issue 3", "test_recall.py::test_what_another_process_writes_is_found_at_once_and_gone_once_purged"),
+        ("I3.27", "Settling waits, and has an end", "issue 3", "test_vectors.py::test_settling_has_an_end_and_says_what_still_waits"),
+        ("C4.10", "Search level finds, and neither lists nor reads", "M C4", "test_recall.py::test_a_search_grant_finds_but_neither_lists_nor_reads"),
+        ("C4.11", "The best match of another principal is absent, not lower", "W C4", "test_recall.py::test_the_best_match_of_another_principal_is_absent_and_not_lower"),
+        ("C4.12", "Private rooms do not starve the limit of a search", "W C4", "test_recall.py::test_private_rooms_do_not_starve_the_limit_nor_show"),
+        ("C4.13", "Internal, handler, cache and run entries are never found", "M C4, D 1", "test_recall.py::test_internal_handler_cache_and_run_entries_never_show"),
+        ("D6.1", "Client-encrypted entries are never indexed or recalled", "D 6", "test_recall.py::test_what_a_client_encrypted_is_never_found"),
+        ("D9.1", "What is quarantined is left out of recall", "D 9", "test_recall.py::test_a_quarantined_entry_never_shows_whenever_it_was_marked"),
+        ("D12.2", "Off: recall answers an empty list with a note", "D 12", "test_recall.py::test_memory_that_is_off_answers_an_empty_list_with_a_note"),
     )
 )  # fmt: skip
 

@@ -5,6 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from holdfast.entrypoints.python import Memory
+from holdfast.operations import index
+from tests.doors import embedders
+from tests.doors.embedders import Switchboard
 from tests.doors.portal import Door, Portal
 from tests.support import FixedClock
 
@@ -32,3 +35,14 @@ def door(request: pytest.FixtureRequest, portal: Portal, clock: FixedClock) -> I
 @pytest.fixture
 def memory(door: Door) -> Memory:
     return door.open()
+
+
+@pytest.fixture
+def board(door: Door, monkeypatch: pytest.MonkeyPatch) -> Iterator[Switchboard]:
+    """What the embedders of tests noted, and how to break them. Asks for the door first, so that no model is held any
+    more when the door closes."""
+    monkeypatch.setattr(index, "RETRY_SECONDS", 0.05)
+    embedders.board.reset()
+    yield embedders.board
+    embedders.board.broken = True
+    embedders.board.gate.set()

@@ -7,8 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from holdfast.contracts.rows import SpaceCounts
+from holdfast.contracts.rows import QUARANTINED, SpaceCounts
+from holdfast.contracts.storage import Transaction
 from holdfast.domain.errors import HoldfastError
+from holdfast.domain.ids import split_entry_id
 from holdfast.domain.principal import Caller, Principal, PrincipalKind
 from holdfast.domain.profile import Profile
 from holdfast.entrypoints.python import Handle, Memory, Own
@@ -18,6 +20,7 @@ from holdfast.operations.engine import Engine
 from holdfast.operations.enter import SpaceRef
 from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.work import Write
+from holdfast.storage.codec import open_entry, seal_entry
 
 Snapshot = tuple[int, dict[UUID, SpaceCounts | None]]
 
@@ -96,3 +99,27 @@ def write_as(
     engine = engine_of(memory)
     caller = Caller(Principal(PrincipalKind.USER, subject))
     return engine.write(Write(lambda: remember.remember(engine, caller, Asked(profile, space, draft))))
+
+
+def quarantine(memory: Memory, entry: UUID | None) -> None:
+    """Marks an entry as waiting for a person; no door can yet."""
+    assert entry is not None
+    engine = engine_of(memory)
+    space, number = split_entry_id(entry)
+
+    def mark(tx: Transaction) -> None:
+        [row] = tx.entries.by_numbers(space, [number])
+        key = engine.sealed.keyring.of(space).readable[row.key_id]
+        opened = open_entry(key, row)
+        assert opened is not None
+        marked = row._replace(flags=row.flags | QUARANTINED)
+        tx.entries.restate(space, seal_entry(key, marked, opened.owner, opened.content))
+
+    engine.run_job(mark)
+
+
+def derived_from(memory: Memory, entry: UUID) -> list[str]:
+    """The models that have something derived from this entry, by name."""
+    store = engine_of(memory).sealed.store
+    space, number = split_entry_id(entry)
+    return [row.name for row in store.models.all() if store.derived.of(space, row.model, [number])]

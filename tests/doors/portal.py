@@ -87,12 +87,14 @@ class Door:
         required: bool = True,
         sweep_seconds: float = 0,
         directory: Directory | None = None,
+        embedder: str | None = None,
     ) -> Memory:
         options: dict[str, Any] = {
             "key": key,
             "required": required,
             "sweep_seconds": sweep_seconds,
             "directory": directory,
+            "embedder": embedder,
             "clock": self._clock,
         }
         if self.name == "python":

@@ -25,13 +25,26 @@ WORKER = Path(__file__).with_name("worker.py")
 class Worker:
     """One process; `said` collects its reports."""
 
-    def __init__(self, task: str, folder: Path, name: str = "ada", number: int = 0, key: str = KEY) -> None:
+    def __init__(
+        self,
+        task: str,
+        folder: Path,
+        name: str = "ada",
+        number: int = 0,
+        key: str = KEY,
+        embedder: str = "none",
+    ) -> None:
         self.said: list[dict[str, Any]] = []
         self._process = subprocess.Popen(
             [sys.executable, str(WORKER), task, str(folder), name, str(number), key],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env={
+                **os.environ,
+                "HOLDFAST_EMBEDDER": embedder,
+                "PYTHONPATH": os.pathsep.join([str(WORKER.parents[2]), *sys.path]),
+            },
             text=True,
         )
 
@@ -134,6 +147,9 @@ def check_whole(folder: Path, memory: holdfast.Memory) -> None:
         for at in range(0, len(packed), 8)
     }
     assert run(folder, "SELECT count(*) FROM revisions WHERE entry NOT IN (SELECT entry FROM entries)") == [
+        (0,)
+    ]
+    assert run(folder, "SELECT count(*) FROM derived WHERE entry NOT IN (SELECT entry FROM entries)") == [
         (0,)
     ]
     assert len(written_terms(folder)) >= min(len(with_words), 1)

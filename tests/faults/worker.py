@@ -98,6 +98,21 @@ def reading(memory: holdfast.Memory, name: str, number: int) -> None:
         say(seen=seen)
 
 
+def settling(memory: holdfast.Memory, name: str, number: int) -> None:
+    """Makes vectors until none waits, and says how many do."""
+    say(pending=memory.index().pending)
+    say(settled=memory.settle(timeout=100).pending == 0)
+
+
+def recalling(memory: holdfast.Memory, name: str, number: int) -> None:
+    """Asks for what others write and purge: never an error, never half a note."""
+    own = memory.user("ada")
+    for turn in turns(number):
+        hits = own.recall(f"turn {turn % 20}", limit=50)
+        assert all(hit.text and hit.key for hit in hits)
+        say(hits=len(hits), degraded=hits.degraded)
+
+
 def nothing(memory: holdfast.Memory, name: str, number: int) -> None:
     say(path=str(memory.path))
 
@@ -112,6 +127,8 @@ TASKS: dict[str, Callable[[holdfast.Memory, str, int], None]] = {
         rotating,
         rotating_master,
         reading,
+        settling,
+        recalling,
         nothing,
     )
 }

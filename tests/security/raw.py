@@ -97,19 +97,22 @@ class Traces:
 
 
 def traces_of(folder: Path, memory: holdfast.Memory, entry: UUID) -> Traces:
-    """Ciphertexts, nonces, codes, blind keys, labels and terms of the head and of every earlier revision."""
+    """Ciphertexts, nonces, blind keys, labels and terms of the head and of every earlier revision, and what was
+    derived from them."""
     engine = engine_of(memory)
     space, number = split_entry_id(entry)
     keys = engine.sealed.keyring.look_again(space)
     row_id = rowid(folder, entry)
     found: set[tuple[str, bytes]] = set()
-    for key, labels, mac, sealed in run(
-        folder, "SELECT key, labels, mac, sealed FROM entries WHERE entry = ?", (row_id,)
+    for key, labels, sealed in run(
+        folder, "SELECT key, labels, sealed FROM entries WHERE entry = ?", (row_id,)
     ):
-        found |= {("blind key", key), ("head mac", mac)} | _sealed("head", sealed)
+        found |= {("blind key", key)} | _sealed("head", sealed)
         found |= {("label", labels[at : at + 8]) for at in range(0, len(labels), 8)}
-    for mac, sealed in run(folder, "SELECT mac, sealed FROM revisions WHERE entry = ?", (row_id,)):
-        found |= {("revision mac", mac)} | _sealed("revision", sealed)
+    for (sealed,) in run(folder, "SELECT sealed FROM revisions WHERE entry = ?", (row_id,)):
+        found |= _sealed("revision", sealed)
+    for (sealed,) in run(folder, "SELECT sealed FROM derived WHERE entry = ?", (row_id,)):
+        found |= _sealed("derived", sealed)
     [head] = engine.sealed.store.entries.by_numbers(space, [number])
     opened = engine.sealed.head(keys, head).entry
     contents = [] if opened is None else [opened.content]
@@ -148,6 +151,8 @@ def all_rows(folder: Path, *, owner: bytes | None = None) -> dict[str, list[tupl
         "revisions": f"""SELECT * FROM revisions WHERE entry >> {NUMBER_BITS} IN (SELECT value FROM json_each(?))
                           ORDER BY entry, revision""",
         "labels": "SELECT * FROM labels WHERE space IN (SELECT value FROM json_each(?)) ORDER BY 1, 2, 3, 4",
+        "derived": f"""SELECT * FROM derived WHERE entry >> {NUMBER_BITS} IN (SELECT value FROM json_each(?))
+                        ORDER BY entry, model""",
         "spaces": "SELECT * FROM spaces WHERE space IN (SELECT value FROM json_each(?)) ORDER BY space",
         "keys": """SELECT * FROM data_keys WHERE space IN (SELECT id FROM spaces WHERE space IN
                      (SELECT value FROM json_each(?))) ORDER BY space, key_id""",

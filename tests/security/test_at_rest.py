@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from tests.security.raw import files, open_store, run
+from holdfast.search.embedding.factory import open_factory
+from holdfast.storage.vectors import stored_vector
+from tests.doors.embedders import HERE, board
+from tests.security.raw import files, open_store, run, stored_bytes
 from tests.support import FixedClock
 
+SENSIBLE = f"{HERE}:sensible"
 WORDS = (
     "Xylographie", "Quetzalfeder", "zwergplanet", "KEYHEADQ", "keytailq", "Hintwörtlein", "catquorl", "tagvermil",
     "tagOchrebright", "speakerjutland", "convofjord", "Adalheidis", "Bertramus", "agentkorvus", "servicemonolith",
@@ -27,7 +31,7 @@ def session(
 ) -> Iterator[tuple[Path, holdfast.Memory]]:
     folder = tmp_path_factory.mktemp("rest")
     key = {"a key file": None, "ephemeral": "ephemeral"}.get(request.param, "33" * 32)
-    with open_store(folder, key=key, clock=FixedClock()) as memory:
+    with open_store(folder, key=key, clock=FixedClock(), embedder=SENSIBLE) as memory:
         _speak(memory)
         yield folder, memory
 
@@ -67,6 +71,8 @@ def _speak(memory: holdfast.Memory) -> None:
         handle = memory.handle("Adalheidis", session=session)
         assert handle is not None
         handle.store("handlerkeyspindle", b"handlervaluegranit", category="catquorl", tags=["tagvermil"])
+    memory.settle()
+    assert ada.recall("Quetzalfeder") != []
 
 
 def _found(folder: Path) -> list[tuple[str, str]]:
@@ -112,24 +118,44 @@ def test_no_word_is_in_any_byte_of_the_file_after_everything_went_from_the_log_i
 
 
 def test_no_word_is_in_any_byte_after_the_store_was_closed(tmp_path: Path) -> None:
-    with open_store(tmp_path, key="33" * 32) as memory:
+    with open_store(tmp_path, key="33" * 32, embedder=SENSIBLE) as memory:
         _speak(memory)
 
     assert _found(tmp_path) == []
     assert sorted(files(tmp_path)) == ["holdfast.db"]
 
 
+def test_no_vector_is_in_any_byte_while_the_store_is_open_nor_after_it_was_closed(tmp_path: Path) -> None:
+    """A vector says much of its text; whoever has the model could guess it back."""
+    board.reset()
+    with open_store(tmp_path, embedder=SENSIBLE) as memory:
+        _speak(memory)
+        embedder = open_factory(SENSIBLE)
+        vectors = [embedder.embed(text) for text in tuple(board.notes)]
+        assert len(vectors) > 5
+        forms = [form for vector in vectors for form in (stored_vector(vector), vector.tobytes())]
+        windows = {form[at : at + 16] for form in forms for at in range(0, len(form) - 15, 2)}
+        opened = stored_bytes(tmp_path)
+        assert run(tmp_path, "SELECT count(*) FROM derived") == [(len(vectors),)]
+    closed = stored_bytes(tmp_path)
+
+    assert [window for window in windows if window in opened or window in closed] == []
+
+
 VISIBLE = {
-    "spaces": "space id kind name owner listed key_id created_us sealed seq entries indexed length",
+    "spaces": "space id kind name owner listed key_id created_us sealed seq entries indexed length removed settled",
     "data_keys": "space key_id master created_us wrapped",
     "names": "name sealed",
     "entries": (
         "entry space partition owner key revision born seq created_us updated_us expires_us trashed_us flags length"
-        " key_id labels mac sealed"
+        " key_id labels sealed"
     ),
-    "revisions": "entry revision seq updated_us expires_us flags key_id mac sealed",
+    "revisions": "entry revision seq updated_us expires_us flags key_id sealed",
     "labels": "space label seq entry",
     "terms": "hint tags key body",
+    "models": "model name dimensions state overlap created_us",
+    "derived": "entry model revision key_id sealed",
+    "progress": "model space seq",
     "grants": "space grantee granted_by level created_us expires_us mac",
     "members": "space member level mac",
     "rules": "role may_read may_manage",
@@ -139,8 +165,8 @@ VISIBLE = {
 """Every column there is: ids, keyed hashes, seals, times, counts and flags. A new one must be thought about here and
 in docs/threat-model.md."""
 
-READABLE = {("rules", "role"), ("audit", "operation")}
-"""The columns that hold plain text: names of roles, names of operations."""
+READABLE = {("rules", "role"), ("audit", "operation"), ("models", "name"), ("models", "state")}
+"""The columns that hold plain text: names of roles, names of operations, names and states of models."""
 
 
 def test_what_stays_visible_in_the_file_is_exactly_what_is_listed(
@@ -159,7 +185,9 @@ def test_what_stays_visible_in_the_file_is_exactly_what_is_listed(
     assert tables == VISIBLE
 
 
-def test_only_roles_and_names_of_operations_are_stored_as_text(session: tuple[Path, holdfast.Memory]) -> None:
+def test_only_roles_models_and_names_of_operations_are_stored_as_text(
+    session: tuple[Path, holdfast.Memory],
+) -> None:
     folder, memory = session
     memory.administration("Bertramus").set_rules("guest", {"ai.memory.read": True})
     text = set()

@@ -36,8 +36,6 @@ SHOWN_CHANGES: dict[str, tuple[str, Any]] = {
     "a key id that exists nowhere": ("key_id", 99),
     "a key id that fits no key": ("key_id", 2**40),
     "labels": ("labels", b"12345678"),
-    "a code": ("mac", bytes(16)),
-    "an empty code": ("mac", b""),
     "a seal": ("sealed", bytes(60)),
     "an empty seal": ("sealed", b""),
 }
@@ -149,6 +147,25 @@ def test_exchanged_ciphertexts_of_two_people_show_neither_to_the_other(store: St
         assert memory.user(name).list() == []
 
 
+def test_the_ciphertext_of_a_trashed_entry_opens_in_no_live_row_nor_the_other_way_round(store: Store) -> None:
+    folder, memory = store
+    _, changed, _ = _three(memory)
+    own, select = memory.user("ada"), "SELECT sealed FROM entries WHERE entry = ?"
+    [(live,)] = run(folder, select, (rowid(folder, changed),))
+    own.trash("notes/b")
+    [(trashed,)] = run(folder, select, (rowid(folder, changed),))
+    own.restore("notes/b")
+
+    assert own.get("notes/b").text == "text b"
+    _tamper(folder, changed, "sealed", trashed)
+    with pytest.raises(Locked):
+        own.get("notes/b")
+    _tamper(folder, changed, "sealed", live)
+    assert own.get("notes/b").text == "text b"
+    _tamper(folder, changed, "trashed_us", 5)
+    assert own.trashed().locked == 1
+
+
 def test_an_older_ciphertext_under_the_current_revision_is_locked(store: Store) -> None:
     folder, memory = store
     own = memory.user("ada")
@@ -185,7 +202,7 @@ def test_a_changed_revision_is_shown_locked_in_a_history_that_goes_on(store: Sto
     ]
 
 
-@pytest.mark.parametrize(("column", "value"), [("flags", -1), ("seq", -1), ("key_id", -1), ("mac", b"")])
+@pytest.mark.parametrize(("column", "value"), [("flags", -1), ("seq", -1), ("key_id", -1), ("sealed", b"")])
 def test_a_changed_revision_never_breaks_its_history(store: Store, column: str, value: Any) -> None:
     folder, memory = store
     own = memory.user("ada")
@@ -200,7 +217,7 @@ def test_a_changed_revision_never_breaks_its_history(store: Store, column: str, 
 def test_an_entry_that_never_expires_and_one_that_expired_at_minus_one_are_not_the_same(
     store: Store, column: str
 ) -> None:
-    """The code over a row must tell an absent time from every time, else an entry goes with the next sweep."""
+    """The seal of a row must tell an absent time from every time, else an entry goes with the next sweep."""
     folder, memory = store
     _, changed, _ = _three(memory)
     _tamper(folder, changed, column, -1)

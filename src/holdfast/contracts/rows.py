@@ -1,7 +1,8 @@
 """Rows as a backend holds them: sealed, blinded, and plain only where docs/threat-model.md says so.
 
 Tuples, because one is built for every row read. Times are microseconds. Blind values are keyed hashes the
-backend cannot reverse; `sealed` is nonce and ciphertext; `mac` covers the row's visible columns."""
+backend cannot reverse; `sealed` is nonce and ciphertext, in entries and revisions bound to the row's other columns;
+`mac` covers the visible columns of rows without a seal."""
 
 from __future__ import annotations
 
@@ -42,7 +43,6 @@ class EntryRow(NamedTuple):
     key_id: int
     labels: bytes
     """Blind slash-prefixes, category and tags, 8 bytes each: kept so that a row can be removed without its key."""
-    mac: bytes
     sealed: bytes
 
 
@@ -56,7 +56,6 @@ class RevisionRow(NamedTuple):
     expires_us: int | None
     flags: int
     key_id: int
-    mac: bytes
     sealed: bytes
 
 
@@ -91,6 +90,32 @@ class SpaceCounts(NamedTuple):
     indexed: int
     length: int
     key_id: int
+
+
+class SpaceState(NamedTuple):
+    """Three counters that only grow. While they stand still, what was read of a space's entries still holds."""
+
+    seq: int
+    """Grows with every new revision."""
+    removed: int
+    """Grows when an entry leaves or comes back: trash, restore, purge, a new seal."""
+    settled: int
+    """Grows when something derived was added."""
+
+
+class WholeSpace(NamedTuple):
+    """A space with its counters, as it is moved to another store."""
+
+    row: SpaceRow
+    counts: SpaceCounts
+    state: SpaceState
+
+
+class NameRow(NamedTuple):
+    """A readable principal, sealed."""
+
+    name: bytes
+    sealed: bytes
 
 
 class KeyRow(NamedTuple):
@@ -156,12 +181,67 @@ class AuditRow(NamedTuple):
 
 
 class IndexText(NamedTuple):
-    """Blind terms of an entry, separated by blanks, one string a field."""
+    """Blind terms of an entry, separated by blanks, one string a field. Within a field sorted, in the body each chunk
+    by itself, so that neither order nor phrases are kept."""
 
     hint: str
     tags: str
     key: str
     body: str
+
+
+PLACE_NUMBER_SHIFT = 27
+PLACE_FIELD_SHIFT = 20
+"""How a place in the word index is packed: number, Unicode of the field's first letter (7 bits), terms before it."""
+
+
+class OutlineRow(NamedTuple):
+    """What ranking needs of a live, indexed entry besides its words and what is derived from it."""
+
+    number: int
+    partition: int
+    owner: bytes
+    revision: int
+    seq: int
+    updated_us: int
+    expires_us: int | None
+    flags: int
+    length: int
+
+
+class DerivedRow(NamedTuple):
+    """What was derived from one revision of an entry: signals, and the vector of a model (0: signals alone)."""
+
+    number: int
+    model: int
+    revision: int
+    key_id: int
+    sealed: bytes
+    vector: bytes = b""
+    """Where the backend compares vectors itself (Store.vectors): half precision, rotated by the space's key. Else the
+    vector lies in `sealed`, behind the signals."""
+
+
+class ModelRow(NamedTuple):
+    """An embedder whose vectors are kept. At most one serves recall."""
+
+    model: int
+    name: str
+    dimensions: int
+    state: str
+    overlap: float | None
+    """Share of the nearest ten that it has in common with the model it follows or followed, on a sample."""
+    created_us: int
+
+
+SERVING = "serving"
+"""Its vectors answer questions."""
+FOLLOWING = "following"
+"""Its vectors are being made; it serves once all are there."""
+HELD = "held"
+"""All are there, but they agree too little with the serving ones: a person decides."""
+FORMER = "former"
+"""It served before; its vectors are kept so that one can go back."""
 
 
 class Visible(NamedTuple):

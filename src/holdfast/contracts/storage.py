@@ -12,11 +12,21 @@ from concurrent.futures import Future
 from typing import Protocol, TypeVar
 from uuid import UUID
 
+from holdfast.contracts.copies import CopyReads, CopyWrites
+from holdfast.contracts.index import (
+    DerivedReads,
+    DerivedWrites,
+    ModelReads,
+    ModelWrites,
+    OutlineReads,
+    TermReads,
+    TermWrites,
+    VectorReads,
+)
 from holdfast.contracts.rows import (
     AuditRow,
     EntryRow,
     GrantRow,
-    IndexText,
     KeyRow,
     MemberRow,
     MovedRow,
@@ -26,6 +36,7 @@ from holdfast.contracts.rows import (
     RuleRow,
     SpaceCounts,
     SpaceRow,
+    SpaceState,
     Visible,
 )
 
@@ -56,6 +67,10 @@ class EntryReads(Protocol):
     ) -> list[MovedRow]:
         """Live entries that existed at sequence `since`, changed after it, and then stood below `before`; highest
         former place first. With them a page after a cursor shows every entry once, however much is written."""
+        ...
+
+    def shown(self, visible: Visible, numbers: Sequence[int]) -> list[EntryRow]:
+        """The live ones among these, in no stated order."""
         ...
 
     def expiring(self, visible: Visible, until: int, limit: int) -> list[EntryRow]:
@@ -141,18 +156,6 @@ class EntryWrites(EntryReads, Protocol):
         ...
 
 
-class TermWrites(Protocol):
-    def put(self, space: UUID, number: int, text: IndexText, *, replaces: bool) -> None:
-        """Indexes an entry's blind terms, in place of earlier ones when `replaces`."""
-        ...
-
-    def drop(self, space: UUID, numbers: Sequence[int]) -> None:
-        """Takes entries out of the word index; needs no key."""
-        ...
-
-    def drop_space(self, space: UUID) -> None: ...
-
-
 class SpaceReads(Protocol):
     def by_id(self, space: UUID) -> SpaceRow | None: ...
 
@@ -168,6 +171,8 @@ class SpaceReads(Protocol):
 
     def counts(self, space: UUID) -> SpaceCounts | None: ...
 
+    def state(self, space: UUID) -> SpaceState | None: ...
+
 
 class SpaceWrites(SpaceReads, Protocol):
     def insert(self, row: SpaceRow) -> None: ...
@@ -177,7 +182,11 @@ class SpaceWrites(SpaceReads, Protocol):
         ...
 
     def recount(self, space: UUID, *, entries: int, indexed: int, length: int) -> None:
-        """Adds to the counts without taking a sequence number."""
+        """Adds to the counts without taking a sequence number, and counts a removal."""
+        ...
+
+    def count_settled(self, space: UUID) -> None:
+        """Something derived was added."""
         ...
 
     def use_key(self, space: UUID, key_id: int) -> None:
@@ -294,6 +303,16 @@ class AuditWrites(AuditReads, Protocol):
     def append(self, row: AuditRow) -> None: ...
 
 
+class Leases(Protocol):
+    """Who does some work in a space, and until when, so that many nodes share it."""
+
+    def take(self, space: UUID, work: str, holder: str, now: int, until: int) -> bool:
+        """Takes or prolongs a lease; False while another holder has it."""
+        ...
+
+    def give_back(self, space: UUID, work: str, holder: str) -> None: ...
+
+
 class Transaction(Protocol):
     """One atomic change. Whatever it does is on disk when the write is acknowledged, or not at all."""
 
@@ -301,6 +320,12 @@ class Transaction(Protocol):
     def entries(self) -> EntryWrites: ...
     @property
     def terms(self) -> TermWrites: ...
+    @property
+    def derived(self) -> DerivedWrites: ...
+    @property
+    def models(self) -> ModelWrites: ...
+    @property
+    def copies(self) -> CopyWrites: ...
     @property
     def spaces(self) -> SpaceWrites: ...
     @property
@@ -330,6 +355,26 @@ class Store(Protocol):
     @property
     def entries(self) -> EntryReads: ...
     @property
+    def outlines(self) -> OutlineReads: ...
+    @property
+    def terms(self) -> TermReads: ...
+    @property
+    def derived(self) -> DerivedReads: ...
+    @property
+    def models(self) -> ModelReads: ...
+    @property
+    def copies(self) -> CopyReads: ...
+    @property
+    def vectors(self) -> VectorReads | None:
+        """None where vectors lie sealed beside the signals and are compared by who opens them."""
+        ...
+
+    @property
+    def leases(self) -> Leases | None:
+        """None where workers are few and near: doing something twice then costs less than asking first."""
+        ...
+
+    @property
     def spaces(self) -> SpaceReads: ...
     @property
     def names(self) -> NameReads: ...
@@ -345,6 +390,11 @@ class Store(Protocol):
     def receipts(self) -> ReceiptReads: ...
     @property
     def audit(self) -> AuditReads: ...
+
+    @property
+    def remote(self) -> bool:
+        """Whether answers come over a network: who must not wait asks in a thread."""
+        ...
 
     @property
     def unclean(self) -> bool:

@@ -5,48 +5,56 @@ BLAKE2b in its keyed mode is the pseudo-random function throughout; every purpos
 from __future__ import annotations
 
 from collections.abc import Iterable
-from hashlib import blake2b
 
 from holdfast.crypto.keys import DataKey
 
-TERM_BYTES = 6
-"""48 bits: within one space's vocabulary two words meet about never, and the index stays small."""
-
-KNOWN_WORDS = 512
-"""Blind terms remembered a key: a remembered one costs a tenth."""
+KNOWN_MARKS = 512
+"""Blind labels remembered a key: prefixes, categories and tags recur."""
 
 
 def blind_key(key: DataKey, namespace: str, name: str) -> bytes:
-    return blake2b(f"{namespace}\0{name}".encode(), key=key.lookups, digest_size=16).digest()
+    lookup = key.lookups.copy()
+    lookup.update(f"{namespace}\0{name}".encode())
+    return lookup.digest()
 
 
 def blind_label(key: DataKey, partition: int, kind: str, value: str) -> bytes:
-    return blake2b(f"{partition}\0{kind}\0{value}".encode(), key=key.labels, digest_size=8).digest()
+    mark = f"{partition}\0{kind}\0{value}"
+    return key.marks.get(mark) or _new_mark(key, mark)
+
+
+def _new_mark(key: DataKey, mark: str) -> bytes:
+    label = key.labels.copy()
+    label.update(mark.encode())
+    if len(key.marks) >= KNOWN_MARKS:
+        key.marks.clear()
+    blind = key.marks[mark] = label.digest()
+    return blind
 
 
 def blind_terms(key: DataKey, terms: Iterable[str]) -> list[str]:
-    known = key.words
-    if len(known) > KNOWN_WORDS:
-        known.clear()
-    return [known.get(term) or _blind_term(key, term) for term in terms]
-
-
-def _blind_term(key: DataKey, term: str) -> str:
-    blind = blake2b(term.encode("utf-8", "surrogatepass"), key=key.terms, digest_size=TERM_BYTES).hexdigest()
-    key.words[term] = blind
-    return blind
+    start, blinds = key.terms.copy, []
+    for term in terms:
+        blind = start()
+        blind.update(term.encode("utf-8", "surrogatepass"))
+        blinds.append(blind.hexdigest())
+    return blinds
 
 
 def blind_name(key: DataKey, *parts: str) -> bytes:
     """Principals and spaces, under the store's own key; parts stay apart whatever they hold."""
-    return blake2b(
-        "".join(f"{len(part)}:{part}" for part in parts).encode(), key=key.lookups, digest_size=16
-    ).digest()
+    lookup = key.lookups.copy()
+    lookup.update("".join(f"{len(part)}:{part}" for part in parts).encode())
+    return lookup.digest()
 
 
 def fingerprint(key: DataKey, value: bytes) -> bytes:
-    return blake2b(value, key=key.fingerprints, digest_size=16).digest()
+    code = key.fingerprints.copy()
+    code.update(value)
+    return code.digest()
 
 
 def row_code(key: DataKey, columns: bytes) -> bytes:
-    return blake2b(columns, key=key.rows, digest_size=16).digest()
+    code = key.rows.copy()
+    code.update(columns)
+    return code.digest()

@@ -106,6 +106,11 @@ def adopt_next_key(path: Path) -> None:
     _sync_directory(path.parent)
 
 
+def copy_key_file(source: Path, target: Path) -> None:
+    """The same key beside another store; one that is there stays."""
+    _create(target, parse_key(_read(source)))
+
+
 def _create(path: Path, secret: bytes) -> None:
     """Appears whole or not at all, 0600; when another process was quicker, its key stays."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -78,7 +78,9 @@ def decide(
     allowed = rules.manage if op.writes else rules.read
     if not allowed and not (own and op is Op.FORGET):
         raise AccessDenied("Your role may not use memory in this way; an administrator can allow it.")
-    decision = _OWN if own else _by_standing(caller, space, op, now, standing)
+    if own:
+        return _OWN
+    decision = _by_standing(caller, space, op, now, standing)
     if decision is None or decision.level < op.level:
         raise AccessDenied
     return decision

@@ -4,6 +4,7 @@ there. So an id alone says which space to ask, no index is needed for it, and nu
 from __future__ import annotations
 
 import secrets
+from os import urandom
 from uuid import UUID
 
 from holdfast.domain.errors import NotFound
@@ -25,7 +26,7 @@ def new_space_id() -> UUID:
 
 def new_number() -> int:
     """A number for an entry; the store makes sure that it is free in its space."""
-    return 1 + secrets.randbelow(_NUMBER_MASK)
+    return int.from_bytes(urandom(4)) or new_number()
 
 
 def entry_id(space: UUID, number: int) -> UUID:

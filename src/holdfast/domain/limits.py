@@ -36,6 +36,8 @@ def check_key(key: object, limits: Limits) -> str:
     key = key.strip()
     if not key:
         raise InvalidKey("A key must not be blank; leave it out to have one made.")
+    if key.isascii() and key.isprintable() and len(key) <= limits.key_bytes:
+        return key
     _check_size("A key", _encoded(key, InvalidKey, "A key must be valid text."), limits.key_bytes)
     if _CONTROL.search(key):
         raise InvalidKey("A key must not hold control characters.")
@@ -97,6 +99,8 @@ def check_tags(tags: object, limits: Limits) -> tuple[str, ...]:
 
 def check_list(what: str, items: object) -> tuple[Any, ...]:
     """Taken once: a generator would be empty when a write is prepared a second time. One text is no list of texts."""
+    if isinstance(items, tuple):
+        return items
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise InvalidField(f"The {what} must be a list.")
     return tuple(items)
@@ -152,6 +156,8 @@ def _one_line(what: str, line: object, cap: int) -> str:
         return ""
     if not isinstance(line, str):
         raise InvalidField(f"The {what} must be text.")
+    if line.isprintable() and len(line) <= cap:
+        return line  # neither a control character nor a line end nor a surrogate is printable
     _encoded(line, InvalidField, "A field holds characters that are not valid text (lone surrogates).")
     if len(line) > cap:
         raise TooLarge(f"The {what} may have {cap} characters; it has {len(line)}.")

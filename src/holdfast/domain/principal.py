@@ -34,7 +34,7 @@ class Principal(NamedTuple):
     id: str
 
     def __str__(self) -> str:
-        return f"{self.kind.value}:{self.id}"
+        return f"{self.kind}:{self.id}"
 
 
 def principal(kind: PrincipalKind, subject: object) -> Principal:

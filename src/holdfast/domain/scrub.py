@@ -6,7 +6,7 @@ characters. When in doubt a value beside "password" goes, and a value beside "to
 
 from dataclasses import dataclass
 
-from holdfast.domain.secret_shapes import LONG_RUN, Span, card_numbers, marked, private_keys, tokens
+from holdfast.domain.secret_shapes import LONG, Span, card_numbers, marked, private_keys, tokens
 from holdfast.domain.secret_words import headers, keyed, url_passwords
 
 
@@ -27,6 +27,8 @@ def scrub(text: str, *, cards: bool = False) -> Scrubbed:
     found: dict[str, int] = {}
     for _ in range(_PASSES):
         spans = _spans(text, cards)
+        if not spans and not found:
+            return Scrubbed(text)
         if not spans:
             break
         parts: list[str] = []
@@ -52,7 +54,7 @@ _FAR_STEMS = ("パスワード", "密码", "密碼", "비밀번호")
 
 def _spans(text: str, cards: bool) -> list[Span]:
     spans: list[Span] = []
-    if LONG_RUN.search(text):
+    if max(map(len, text.split()), default=0) >= LONG:
         spans += tokens(text)
         spans += marked(text)
         if "-----BEGIN" in text:

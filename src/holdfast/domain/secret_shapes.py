@@ -180,7 +180,8 @@ MARKED = (
     ("terraform-token", ".atlasv1.", rf"{_B62}{{14}}\.atlasv1\.{_B64U}{{60,70}}+"),
 )
 
-LONG_RUN = re.compile(r"[!-~]{16,}+")
+LONG = 16
+_LONG_RUN = re.compile(r"[!-~]{16,}+")
 
 
 def _by_head() -> Mapping[str, tuple[tuple[str, _Shape], ...]]:
@@ -207,7 +208,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def tokens(text: str) -> Iterator[Span]:
     done = 0
-    for run in LONG_RUN.finditer(text):
+    for run in _LONG_RUN.finditer(text):
         for start in _START.finditer(text, *run.span()):
             at = start.start()
             if at >= done and (token := _token_at(text, at)):

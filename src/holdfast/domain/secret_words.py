@@ -2,7 +2,7 @@
 
 import re
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from holdfast.domain.secret_shapes import Span
 from holdfast.domain.secret_values import (
@@ -119,7 +119,17 @@ _KEY_CHOICES = (
     *("credentials?", "creds", "auth(?![a-z])(?<![a-z]auth)"),
 )
 _KEY_SUFFIX = r"(?:[_\-]?(?:value|string|production|prod|dev|test|live|staging|\d{1,4}))?"
-_KEY = re.compile(f"({'|'.join(_KEY_CHOICES)}){_KEY_SUFFIX}")
+
+
+def _by_first_letter(choices: Iterable[str]) -> str:
+    """The same choices in fewer branches: no two that start with different letters can both match."""
+    rests: dict[str, list[str]] = {}
+    for choice in choices:
+        rests.setdefault(choice[0], []).append(choice[1:])
+    return "|".join(f"{letter}(?:{'|'.join(rest)})" for letter, rest in rests.items())
+
+
+_KEY = re.compile(f"({_by_first_letter(_KEY_CHOICES)}){_KEY_SUFFIX}")
 _ASSIGNS = re.compile(
     r"\\?[\"'`]?\]?\*{0,2}[ \t]{0,4}(?:=>|:=|={1,3}|[:：])\*{0,2}[ \t]{0,4}(\r?\n[ \t]{0,8})?"
 )

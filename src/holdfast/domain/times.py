@@ -21,3 +21,15 @@ def to_micros(moment: datetime) -> int:
     if moment.tzinfo is None:
         raise InvalidField("A time needs a zone, for example datetime.now(UTC).")
     return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def check_moment(name: str, moment: object) -> int:
+    """A datetime, or what RFC 3339 writes for one."""
+    if isinstance(moment, str):
+        try:
+            moment = datetime.fromisoformat(moment)
+        except ValueError:
+            raise InvalidField(f"`{name}` must be a time such as 2026-05-08T14:00:00Z.") from None
+    if not isinstance(moment, datetime):
+        raise InvalidField(f"`{name}` must be a datetime with a zone.")
+    return to_micros(moment)

@@ -13,18 +13,30 @@ from urllib.parse import quote
 
 from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
-from holdfast.domain.errors import HoldfastError, InvalidField
+from holdfast.domain.errors import HoldfastError, InvalidField, Unavailable
 from holdfast.domain.limits import check_list, check_mapping, check_words
 from holdfast.domain.principal import Caller, Principal, PrincipalKind, principal
 from holdfast.entrypoints.keys import Keys
-from holdfast.entrypoints.waiting import Door, awaiting, blocking, reading, reading_later, reading_there
+from holdfast.entrypoints.waiting import (
+    Door,
+    awaiting,
+    blocking,
+    reading,
+    reading_aside,
+    reading_later,
+    reading_there,
+)
 from holdfast.operations.answers import Swept
+from holdfast.operations.engine import Engine
+from holdfast.operations.index import IndexStatus
+from holdfast.operations.settle import Settler, drop_model, settle, use_model
 from holdfast.operations.sweep import Sweeper, sweep
 from holdfast.settings import Settings, load
 from holdfast.surfaces.administration import AdministrationCalls
-from holdfast.surfaces.core import CoreCalls, Seat
+from holdfast.surfaces.core import CoreCalls
 from holdfast.surfaces.facts import FactCalls
 from holdfast.surfaces.handler import HandlerCalls
+from holdfast.surfaces.seat import Seat
 from holdfast.wiring import Opened, open_engine, system_clock
 
 log = logging.getLogger("holdfast")
@@ -32,6 +44,7 @@ log = logging.getLogger("holdfast")
 
 class Facts(Door):
     store = blocking(FactCalls.store)
+    recall = reading_there(FactCalls.recall)
     get = reading(FactCalls.get)
     list = reading(FactCalls.list)
     history = reading(FactCalls.history)
@@ -41,6 +54,7 @@ class Facts(Door):
 
 class AsyncFacts(Door):
     store = awaiting(FactCalls.store)
+    recall = reading_aside(FactCalls.recall)
     get = reading_later(FactCalls.get)
     list = reading_later(FactCalls.list)
     history = reading_later(FactCalls.history)
@@ -73,6 +87,9 @@ class Own(Door):
     remember_many = blocking(CoreCalls.remember_many)
     get = reading(CoreCalls.get)
     list = reading(CoreCalls.list)
+    recall = reading(CoreCalls.recall)
+    why_not = reading(CoreCalls.why_not)
+    similar = reading(CoreCalls.similar)
     history = reading(CoreCalls.history)
     edit = blocking(CoreCalls.edit)
     replace = blocking(CoreCalls.replace)
@@ -105,6 +122,9 @@ class AsyncOwn(Door):
     remember_many = awaiting(CoreCalls.remember_many)
     get = reading_later(CoreCalls.get)
     list = reading_later(CoreCalls.list)
+    recall = reading_aside(CoreCalls.recall)
+    why_not = reading_aside(CoreCalls.why_not)
+    similar = reading_aside(CoreCalls.similar)
     history = reading_later(CoreCalls.history)
     edit = awaiting(CoreCalls.edit)
     replace = awaiting(CoreCalls.replace)
@@ -186,9 +206,13 @@ class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
         self._settings = settings
         self._clock = clock
         self._sweeper: Sweeper | None = None
-        if opened.engine is not None and settings.sweep_seconds:
-            self._sweeper = Sweeper(self._sweep_quietly, settings.sweep_seconds)
-            self._sweeper.start()
+        self._settler: Settler | None = None
+        if opened.engine is not None:
+            self._settler = Settler(opened.engine)
+            self._settler.start()
+            if settings.sweep_seconds:
+                self._sweeper = Sweeper(self._sweep_quietly, settings.sweep_seconds)
+                self._sweeper.start()
 
     @property
     def reason(self) -> str | None:
@@ -218,9 +242,33 @@ class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
         except HoldfastError as error:
             log.warning("the sweep failed and will try again: %s", error.message)
 
+    def index(self) -> IndexStatus:
+        """How far recall's index is: what still waits for its vector, and which model serves."""
+        if self._opened.engine is None:
+            return IndexStatus(0, None, note=self.reason)
+        return self._opened.engine.index.status()
+
+    def use_model(self, name: str) -> IndexStatus:
+        """Lets another model serve whose vectors are kept: the former one, or one that was held back."""
+        return use_model(self._engine(), name)
+
+    def drop_model(self, name: str) -> int:
+        """Removes the vectors of a model that does not serve; says how many there were."""
+        return drop_model(self._engine(), name)
+
+    def _engine(self) -> Engine:
+        if self._opened.engine is None:
+            raise Unavailable(self.reason)
+        return self._opened.engine
+
+    def _settle(self, timeout: float) -> IndexStatus:
+        return self.index() if self._opened.engine is None else settle(self._opened.engine, timeout)
+
     def _close(self) -> None:
         if self._sweeper is not None:
             self._sweeper.stop()
+        if self._settler is not None:
+            self._settler.stop()
         if self._opened.engine is not None:
             self._opened.engine.sealed.close()
 
@@ -290,6 +338,10 @@ class Memory(Opening[Own, Administration, Handle]):
     _administration = Administration
     _handle = Handle
 
+    def settle(self, timeout: float = 60) -> IndexStatus:
+        """Returns when every committed entry has its vector; Unavailable when that takes longer, or cannot be."""
+        return self._settle(timeout)
+
     def close(self) -> None:
         self._close()
 
@@ -308,6 +360,9 @@ class AsyncMemory(Opening[AsyncOwn, AsyncAdministration, AsyncHandle]):
     _own = AsyncOwn
     _administration = AsyncAdministration
     _handle = AsyncHandle
+
+    async def settle(self, timeout: float = 60) -> IndexStatus:
+        return await asyncio.to_thread(self._settle, timeout)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._close)
@@ -329,12 +384,15 @@ def open_memory(
     old_keys: str | None = None,
     durability: str | None = None,
     sweep_seconds: float | None = None,
+    embedder: str | None = None,
     clock: Clock = system_clock,
     directory: Directory | None = None,
 ) -> Memory:
     """Opens the store: `where` is a folder, a database file, a URL, or nothing for the configured one. With
     `required=False` a store that cannot be opened gives a memory that is off, with its `reason`."""
-    return Memory(*_open(where, required, key, old_keys, durability, sweep_seconds, clock, directory))
+    return Memory(
+        *_open(where, required, key, old_keys, durability, sweep_seconds, embedder, clock, directory)
+    )
 
 
 async def open_memory_async(
@@ -345,13 +403,14 @@ async def open_memory_async(
     old_keys: str | None = None,
     durability: str | None = None,
     sweep_seconds: float | None = None,
+    embedder: str | None = None,
     clock: Clock = system_clock,
     directory: Directory | None = None,
 ) -> AsyncMemory:
     """`open_memory`, awaited; its doors are awaited too."""
     return AsyncMemory(
         *await asyncio.to_thread(
-            _open, where, required, key, old_keys, durability, sweep_seconds, clock, directory
+            _open, where, required, key, old_keys, durability, sweep_seconds, embedder, clock, directory
         )
     )
 
@@ -363,6 +422,7 @@ def _open(
     old_keys: str | None,
     durability: str | None,
     sweep_seconds: float | None,
+    embedder: str | None,
     clock: Clock,
     directory: Directory | None,
 ) -> tuple[Opened, Settings, Clock]:
@@ -371,7 +431,8 @@ def _open(
         memory_old_keys=old_keys,
         durability=durability,
         sweep_seconds=sweep_seconds,
-        **_place(where),
+        embedder=embedder,
+        **place_of(where),
     )
     return open_engine(settings, clock, directory, required=required), settings, clock
 
@@ -380,7 +441,7 @@ def _systems(systems: object) -> dict[str, str]:
     return {} if systems is None else check_mapping("systems", systems)
 
 
-def _place(where: str | os.PathLike[str] | None) -> dict[str, str]:
+def place_of(where: str | os.PathLike[str] | None) -> dict[str, str]:
     if where is None:
         return {}
     text = os.fspath(where)
@@ -388,6 +449,8 @@ def _place(where: str | os.PathLike[str] | None) -> dict[str, str]:
         raise InvalidField("Name a folder, a database file or a URL.")
     if "://" in text:
         return {"database_url": text}
+    if "dbname=" in text:
+        raise InvalidField("Name a database by its URL: postgresql://…")
     if text == ":memory:":
         return {"database_url": "sqlite://"}
     path = Path(text).expanduser()

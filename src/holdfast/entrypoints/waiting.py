@@ -11,7 +11,7 @@ from holdfast.domain.errors import Unavailable
 from holdfast.operations.engine import TRIES, Engine
 from holdfast.operations.work import Steps, Work, Write
 from holdfast.storage.keyring import StaleKeys
-from holdfast.surfaces.core import Seat
+from holdfast.surfaces.seat import Seat
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -42,11 +42,24 @@ def reading_there(call: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[
 
 
 def reading_later(call: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[Any, P], Awaitable[T]]:
-    """The read as a method to be awaited. The embedded store answers in microseconds, so it runs where it stands."""
+    """The read as a method to be awaited. The embedded store answers in microseconds, so it runs where it stands; a
+    database is asked in a thread."""
 
     @wraps(call)
     async def method(door: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        if door._seat.is_remote:
+            return await asyncio.to_thread(call, door._calls, *args, **kwargs)
         return call(door._calls, *args, **kwargs)
+
+    return method
+
+
+def reading_aside(call: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[Any, P], Awaitable[T]]:
+    """A read that computes for milliseconds: in a thread, so that the loop goes on."""
+
+    @wraps(call)
+    async def method(door: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(call, door._calls, *args, **kwargs)
 
     return method
 
@@ -82,6 +95,8 @@ async def carry_out_async(seat: Seat, work: Work[T]) -> T:
         return _off(seat, work)
     if isinstance(work, Steps):
         return await asyncio.to_thread(work.run)
+    if seat.is_remote:
+        return await asyncio.to_thread(seat.engine.write, work)
     return await _write(seat.engine, work)
 
 

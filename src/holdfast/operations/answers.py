@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import HoldfastError
+from holdfast.domain.partition import Partition
+from holdfast.domain.principal import Principal
 from holdfast.domain.times import to_datetime
+
+if TYPE_CHECKING:
+    from holdfast.search.fusion import Explanation
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class Similar:
+    """An entry that says nearly the same as another one."""
+
+    entry: Entry
+    verdict: str
+    """`same`, `merge` (nothing but wording differs), or `similar`."""
+    jaccard: float
+    """The share of content words they have in common."""
+    guard: str | None = None
+    """What keeps two near texts apart: numbers, negation, a substituted word, order."""
+
+    @property
+    def id(self) -> UUID:
+        return self.entry.id
+
+    @property
+    def key(self) -> str:
+        return self.entry.key
+
+    @property
+    def text(self) -> str:
+        return self.entry.text
+
+
+class _Remembered(NamedTuple):
+    """A named tuple, because one is made for every write: a frozen dataclass of this size takes four times as long."""
+
     id: UUID | None
     key: str
     space: UUID | None
@@ -20,11 +53,22 @@ class Remembered:
     created: bool
     expires_us: int | None = None
     redacted: int = 0
-    similar: tuple[Entry, ...] = ()
     persisted: bool = True
     note: str | None = None
     category: str = ""
     """The one this call gave, or its vocabulary's own; empty when it gave none."""
+
+
+class Remembered(_Remembered):
+    """What a write came to."""
+
+    look: Callable[[], list[Similar]] | None = None
+    """How `similar` is found; no part of the answer itself."""
+
+    @property
+    def similar(self) -> list[Similar]:
+        """Entries that say nearly the same. Looked up when asked for, so that a write does not wait for it."""
+        return [] if self.look is None else self.look()
 
     @property
     def updated(self) -> bool:
@@ -46,6 +90,10 @@ class Outcome:
     def ok(self) -> bool:
         return self.error is None
 
+    @property
+    def id(self) -> UUID | None:
+        return None if self.remembered is None else self.remembered.id
+
 
 class Page(list[Entry]):
     """A list of entries; `cursor` continues it, `locked` counts rows whose key is not configured."""
@@ -63,6 +111,79 @@ class Page(list[Entry]):
         self.cursor = cursor
         self.locked = locked
         self.note = note
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An entry that answers a question, and how well."""
+
+    entry: Entry
+    score: float
+    why: Explanation | None = None
+    """Every part of the score, when it was asked for."""
+
+    @property
+    def id(self) -> UUID:
+        return self.entry.id
+
+    @property
+    def key(self) -> str:
+        return self.entry.key
+
+    @property
+    def space(self) -> UUID:
+        return self.entry.space
+
+    @property
+    def owner(self) -> Principal:
+        return self.entry.owner
+
+    @property
+    def partition(self) -> Partition:
+        return self.entry.partition
+
+    @property
+    def hint(self) -> str:
+        return self.entry.hint
+
+    @property
+    def text(self) -> str:
+        return self.entry.text
+
+    @property
+    def category(self) -> str:
+        return self.entry.category
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return self.entry.tags
+
+    @property
+    def conversation(self) -> str | None:
+        return self.entry.conversation
+
+    @property
+    def speaker(self) -> str | None:
+        return self.entry.speaker
+
+    @property
+    def at(self) -> datetime | None:
+        return self.entry.at
+
+    @property
+    def updated_at(self) -> datetime:
+        return self.entry.updated_at
+
+
+class Hits(list[Hit]):
+    """Best first. `degraded` when words alone decided although an embedder is configured; `note` says why."""
+
+    __slots__ = ("degraded", "note")
+
+    def __init__(self, hits: list[Hit] | None = None, note: str | None = None, *, off: bool = False) -> None:
+        super().__init__(hits or [])
+        self.note = note
+        self.degraded = note is not None and not off
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,7 @@ class Entered(NamedTuple):
 def enter(engine: Engine, caller: Caller, ref: SpaceRef, op: Op, now: int) -> Entered:
     """The one space meant that the caller may enter for this. Whether others exist shows in nothing."""
     if ref is None:
-        own = engine.sealed.own_space(caller.principal) or planned(own_space(caller.principal), now)
-        decision = decide(caller, own, op, now, NO_STANDING, engine.rules.of(caller.roles))
+        own, decision = enter_own(engine, caller, op, now)
         return Entered(caller, own, decision.level, decision)
     entered: list[Entered] = []
     refusal = AccessDenied()
@@ -52,6 +51,12 @@ def enter(engine: Engine, caller: Caller, ref: SpaceRef, op: Op, now: int) -> En
     if len(entered) > 1:
         raise Conflict("More than one space has this reference; name it by its id or as kind:reference.")
     return entered[0]
+
+
+def enter_own(engine: Engine, caller: Caller, op: Op, now: int) -> tuple[Space, Decision]:
+    """The caller's own space, of which nothing need be read to decide."""
+    own = engine.sealed.own_space(caller.principal) or planned(own_space(caller.principal), now)
+    return own, decide(caller, own, op, now, NO_STANDING, engine.rules.of(caller.roles))
 
 
 def enter_space(engine: Engine, caller: Caller, space: Space, op: Op, now: int) -> Entered:

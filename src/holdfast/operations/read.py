@@ -12,7 +12,7 @@ from holdfast.contracts.rows import EntryRow, Visible
 from holdfast.crypto.blind import fingerprint
 from holdfast.domain.access import Op, sees
 from holdfast.domain.entry import Entry, Revision
-from holdfast.domain.errors import InvalidField
+from holdfast.domain.errors import InvalidField, NotFound
 from holdfast.domain.ids import entry_id
 from holdfast.domain.limits import check_limit, check_revision
 from holdfast.domain.partition import Partition
@@ -21,10 +21,12 @@ from holdfast.domain.retention import CENTURY_SECONDS
 from holdfast.domain.times import SECOND
 from holdfast.operations.answers import Page
 from holdfast.operations.engine import Engine
-from holdfast.operations.enter import Entered, SpaceRef, enter
+from holdfast.operations.enter import Entered, SpaceRef, enter, enter_own
 from holdfast.operations.resolve import Target, look_up, opened, seek, visible_to
 from holdfast.storage.sealed import Filter, Head, Placed
 
+_READ = Op.READ
+"""Named here, because looking up a member of an enum runs Python code, and every read asks for this one."""
 ALL = Filter()
 UNFILTERED = (ALL, Filter(""))
 """What lets nearly every row through, so that no more need be opened than are asked for."""
@@ -46,6 +48,26 @@ class Listing:
 
 def get(engine: Engine, caller: Caller, target: Target) -> Entry:
     return opened(look_up(engine, seek(engine, caller, target, Op.READ, engine.clock())))
+
+
+def get_by_key(
+    engine: Engine, caller: Caller, key: str, ref: SpaceRef, rooms: tuple[Partition, ...]
+) -> Entry:
+    """As `get` answers, in fewer steps, because nearly every read is this one: nothing is carried along that only a
+    change would need. When several rows have the key, `get` chooses."""
+    now, sealed = engine.clock(), engine.sealed
+    if ref is None:
+        space, _ = enter_own(engine, caller, _READ, now)
+    else:
+        space = enter(engine, caller, ref, _READ, now).space
+    if not space.stored:
+        raise NotFound
+    heads = sealed.by_key(sealed.visible(space, caller.principal, rooms, now), "", key.strip())
+    if len(heads) > 1:
+        return get(engine, caller, Target(key, None, ref, "", rooms))
+    if heads and sees(caller, space, entry := opened(heads[0]), now):
+        return entry
+    raise NotFound
 
 
 def list_entries(engine: Engine, caller: Caller, listing: Listing) -> Page:

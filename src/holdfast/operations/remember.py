@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
+from uuid import UUID
 
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.blind import fingerprint
@@ -15,7 +17,6 @@ from holdfast.domain.errors import (
     AccessDenied,
     Conflict,
     HoldfastError,
-    InvalidField,
     MissingKey,
     PreconditionFailed,
 )
@@ -33,14 +34,16 @@ from holdfast.domain.limits import (
     check_tags,
     check_text,
 )
-from holdfast.domain.principal import Caller, PrincipalKind
+from holdfast.domain.partition import Partition
+from holdfast.domain.principal import Caller, Principal, PrincipalKind
 from holdfast.domain.profile import KeyRule, Profile
 from holdfast.domain.retention import IDEMPOTENCY_US, Ttl
 from holdfast.domain.space import SpaceName
-from holdfast.domain.times import to_micros
-from holdfast.operations.answers import Outcome, Remembered
+from holdfast.domain.times import check_moment
+from holdfast.operations.answers import Outcome, Remembered, Similar
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
+from holdfast.operations.resolve import Sought, Target, look_up_in, opened, require_delete, seek
 from holdfast.storage.codec import blind_body
 from holdfast.storage.sealed import Head, Place
 from holdfast.storage.sealed_transaction import SealedTransaction, State
@@ -67,9 +70,11 @@ class Draft(NamedTuple):
     namespace: str = ""
     conversation: str | None = None
     speaker: str | None = None
-    at: datetime | None = None
+    at: datetime | str | None = None
     expected_revision: int | None = None
     idempotency_key: str | None = None
+    supersedes: str | UUID | None = None
+    """The id of an entry that this one takes the place of: it goes to the trash in the same step."""
 
 
 class _Checked(NamedTuple):
@@ -77,13 +82,9 @@ class _Checked(NamedTuple):
 
     content: Content
     draft: Draft
-    ttl_us: int | None
-    always_inject: bool | None
-    encrypted: bool
+    expires_us: int | None
     indexed: bool
     redacted: int
-    expected_revision: int | None
-    idempotency_key: str | None
     request: bytes
 
 
@@ -103,10 +104,24 @@ class _Ready(NamedTuple):
     profile: Profile
     checked: _Checked
     body_terms: list[str] | None
+    superseded: tuple[Sought, Place] | None = None
 
 
-def remember(engine: Engine, caller: Caller, asked: Asked) -> Job[Remembered]:
-    return _one(engine, caller, asked, _write)
+def remember(
+    engine: Engine,
+    caller: Caller,
+    asked: Asked,
+    similar: Callable[[UUID], list[Similar]] | None = None,
+) -> Job[Remembered]:
+    """With `similar` the answer can be asked for entries that say nearly the same."""
+
+    def put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
+        kept = _write(engine, tx, ready)
+        if similar is not None and kept.id is not None:
+            kept.look = partial(similar, kept.id)
+        return kept
+
+    return _one(engine, caller, asked, put)
 
 
 class Kept(NamedTuple):
@@ -120,7 +135,7 @@ def keep(engine: Engine, caller: Caller, asked: Asked) -> Job[Kept]:
     """Remember, for vocabularies that answer with the entry itself and cannot repeat a request."""
 
     def put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Kept:
-        entry, _ = _put(engine, tx, ready)
+        entry, _, _ = _put(engine, tx, ready)
         return Kept(entry, fingerprint(ready.place.key, entry.value))
 
     return _one(engine, caller, asked, put)
@@ -161,9 +176,21 @@ def remember_many(
             id(ready.place): ready.place for ready in prepared if isinstance(ready, _Ready)
         }.values():
             sealed.settle(place)
+        _look_ahead(sealed, [ready for ready in prepared if isinstance(ready, _Ready)])
         return [_outcome(engine, sealed, ready) for ready in prepared]
 
     return write
+
+
+def _look_ahead(tx: SealedTransaction, rows: list[_Ready]) -> None:
+    """Finds what the rows will revise, all of one space and room at once."""
+    asked: dict[tuple[int, Partition, Principal], tuple[Place, list[tuple[str, str]]]] = {}
+    for row in rows:
+        owner, content = row.entered.caller.principal, row.checked.content
+        group = (id(row.place), row.profile.partition, owner)
+        asked.setdefault(group, (row.place, []))[1].append((content.namespace, content.key))
+    for (_, partition, owner), (place, names) in asked.items():
+        tx.look_ahead(place, partition, owner, names)
 
 
 def _one(
@@ -188,7 +215,12 @@ def _enter(engine: Engine, caller: Caller, space: SpaceRef, now: int) -> tuple[E
 def _prepare(engine: Engine, asked: Asked, entered: Entered, place: Place, now: int) -> _Ready:
     checked = _check(engine, entered, asked.profile, asked.draft, now)
     body_terms = blind_body(place.key, checked.content.text) if checked.indexed else None
-    return _Ready(entered, place, asked.profile, checked, body_terms)
+    if asked.draft.supersedes is None:
+        return _Ready(entered, place, asked.profile, checked, body_terms)
+    old = Target(id=asked.draft.supersedes, partitions=(asked.profile.partition,))
+    sought = seek(engine, entered.caller, old, Op.WRITE, now)
+    meant = sought, engine.sealed.place(sought.entered.space, now)
+    return _Ready(entered, place, asked.profile, checked, body_terms, meant)
 
 
 def _outcome(engine: Engine, tx: SealedTransaction, ready: _Ready | HoldfastError) -> Outcome:
@@ -215,7 +247,7 @@ def check_expected(expected: int | None, actual: int) -> None:
 def _check_words(limits: Limits, caller: Caller, profile: Profile, draft: Draft) -> Content:
     """Every check that needs no store; an empty key is still to be made."""
     key = _key(limits, profile, draft)
-    category = check_label("category", _said(draft.category), limits) or profile.default_category
+    category = _label("category", draft.category, limits) or profile.default_category
     refuse_reserved(key, category, profile.reserved_heads)
     check_flag("encrypted", draft.encrypted)
     if draft.always_inject is not None:
@@ -228,20 +260,20 @@ def _check_words(limits: Limits, caller: Caller, profile: Profile, draft: Draft)
         key=key,
         body=_body(limits, profile, draft),
         provenance=provenance_of(caller),
-        namespace=check_label("namespace", draft.namespace, limits),
-        hint=check_hint(_said(draft.hint), limits).strip(),
+        namespace=_label("namespace", draft.namespace, limits),
+        hint="" if draft.hint is None else check_hint(draft.hint, limits).strip(),
         media_type=TEXT if isinstance(draft.text, str) else BYTES,
         category=category,
-        tags=check_tags(_said(draft.tags, ()), limits),
-        conversation=check_label("conversation", _said(draft.conversation), limits) or None,
-        speaker=check_label("speaker", _said(draft.speaker), limits) or None,
-        at_us=None if draft.at is None else check_moment(draft.at),
+        tags=() if draft.tags is None else check_tags(draft.tags, limits),
+        conversation=_label("conversation", draft.conversation, limits) or None,
+        speaker=_label("speaker", draft.speaker, limits) or None,
+        at_us=None if draft.at is None else check_moment("at", draft.at),
     )
 
 
-def _said(value: object, nothing: object = "") -> object:
+def _label(what: str, label: str | None, limits: Limits) -> str:
     """Only None means: not said. Other empty values are checked like any."""
-    return nothing if value is None else value
+    return "" if label is None else check_label(what, label, limits)
 
 
 def _check(engine: Engine, entered: Entered, profile: Profile, draft: Draft, now: int) -> _Checked:
@@ -254,16 +286,12 @@ def _check(engine: Engine, entered: Entered, profile: Profile, draft: Draft, now
     if profile.scrubbed and not draft.encrypted:
         content, redacted = scrubbed(engine, content)
     return _Checked(
-        content=content,
-        draft=draft,
-        ttl_us=profile.retention.expires_us(draft.ttl, now),
-        always_inject=draft.always_inject,
-        encrypted=draft.encrypted,
-        indexed=profile.indexed and not draft.encrypted,
-        redacted=redacted,
-        expected_revision=draft.expected_revision,
-        idempotency_key=draft.idempotency_key,
-        request=_request(engine, entered, profile, draft),
+        content,
+        draft,
+        profile.retention.expires_us(draft.ttl, now),
+        profile.indexed and not draft.encrypted,
+        redacted,
+        _request(engine, entered, profile, draft),
     )
 
 
@@ -296,19 +324,22 @@ def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
     caller, checked = ready.entered.caller.principal, ready.checked
     if replayed := _replay(tx, ready.entered, checked):
         return replayed
-    entry, created = _put(engine, tx, ready)
-    if checked.idempotency_key is not None:
+    superseded = None if ready.superseded is None else _superseded(engine, tx, *ready.superseded)
+    entry, id, created = _put(engine, tx, ready)
+    if ready.superseded is not None and superseded is not None and superseded.id != id:
+        _supersede(tx, ready.entered.caller, *ready.superseded)
+    if checked.draft.idempotency_key is not None:
         tx.keep_receipt(
             caller,
-            checked.idempotency_key,
+            checked.draft.idempotency_key,
             checked.request,
             entry,
             created=created,
             redacted=checked.redacted,
         )
     return Remembered(
-        entry.id,
-        entry.key,
+        id,
+        entry.content.key,
         entry.space,
         entry.revision,
         created,
@@ -318,19 +349,32 @@ def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
     )
 
 
-def _put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> tuple[Entry, bool]:
-    """The entry, and whether it is new. Every refusal comes before the first change, so that a row of many can fail
-    alone."""
+def _superseded(engine: Engine, tx: SealedTransaction, sought: Sought, place: Place) -> Entry:
+    """The entry to be superseded, which the caller must be allowed to remove."""
+    head = look_up_in(tx, place, sought)
+    require_delete(engine, sought.entered, head)
+    return opened(head)
+
+
+def _supersede(tx: SealedTransaction, caller: Caller, sought: Sought, place: Place) -> None:
+    trashed = tx.trash(place, look_up_in(tx, place, sought))
+    tx.audit("supersede", caller.principal, trashed.space, trashed.id, trashed.revision)
+
+
+def _put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> tuple[Entry, UUID, bool]:
+    """The entry, its id, and whether it is new. Every refusal comes before the first change, so that a row of many can
+    fail alone."""
     caller, checked, content = ready.entered.caller.principal, ready.checked, ready.checked.content
     head = tx.own(ready.place, ready.profile.partition, caller, content.namespace, content.key)
     gone = head is None or (head.row.expires_us is not None and head.row.expires_us <= tx.now)
-    check_expected(checked.expected_revision, 0 if gone or head is None else head.row.revision)
+    check_expected(checked.draft.expected_revision, 0 if gone or head is None else head.row.revision)
     if head is not None and gone and ready.profile.keeps_history:
         tx.purge(ready.place.space.id, [head.row], erase=False)
         head = None
     entry = _create(engine, tx, ready) if head is None else _revise(engine, tx, ready, head)
-    tx.audit("remember", caller, entry.space, entry.id, entry.revision)
-    return entry, gone
+    id = entry.id
+    tx.audit("remember", caller, entry.space, id, entry.revision)
+    return entry, id, gone
 
 
 def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
@@ -340,7 +384,7 @@ def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
         ready.profile.partition,
         ready.entered.caller.principal,
         checked.content,
-        State(checked.ttl_us, bool(checked.always_inject), checked.encrypted),
+        State(checked.expires_us, bool(checked.draft.always_inject), checked.draft.encrypted),
         indexed=checked.indexed,
         cap=engine.limits.entries,
         body_terms=ready.body_terms,
@@ -355,7 +399,7 @@ def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) ->
         ready.place,
         head,
         content._replace(change=Change.REPLACED),
-        State(checked.ttl_us, always, checked.encrypted),
+        State(checked.expires_us, always, checked.draft.encrypted),
         indexed=checked.indexed,
         history=ready.profile.keeps_history,
         keep=engine.limits.revisions,
@@ -366,7 +410,7 @@ def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) ->
 def _always_inject(ready: _Ready, head: Head) -> bool:
     """Who may not flag changes nothing about it, neither by saying so nor by leaving it out."""
     before = head.entry is not None and head.entry.always_inject
-    said = ready.checked.always_inject
+    said = ready.checked.draft.always_inject
     if may_flag(ready.entered.level):
         left_out = before and ready.profile.keeps_omitted
         return left_out if said is None else said
@@ -387,9 +431,9 @@ def _keep_omitted(content: Content, old: Content, draft: Draft) -> Content:
 
 
 def _replay(tx: SealedTransaction, entered: Entered, checked: _Checked) -> Remembered | None:
-    if checked.idempotency_key is None:
+    if checked.draft.idempotency_key is None:
         return None
-    receipt = tx.receipt(entered.caller.principal, checked.idempotency_key)
+    receipt = tx.receipt(entered.caller.principal, checked.draft.idempotency_key)
     if receipt is None or receipt.created_us < tx.now - IDEMPOTENCY_US:
         return None
     if receipt.request != checked.request:
@@ -428,12 +472,6 @@ def _body(limits: Limits, profile: Profile, draft: Draft) -> bytes:
         return check_bytes(draft.text, limits.body_bytes if profile.text_only else limits.value_bytes)
     text = draft.text.strip() if profile.trims_text and isinstance(draft.text, str) else draft.text
     return check_text(text, limits.body_bytes)
-
-
-def check_moment(at: object) -> int:
-    if not isinstance(at, datetime):
-        raise InvalidField("`at` must be a datetime with a zone.")
-    return to_micros(at)
 
 
 def _request(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -> bytes:

@@ -67,10 +67,11 @@ def purge(engine: Engine, caller: Caller, target: Target) -> Job[int]:
     """Removes one entry for good, live or from the trash; a locked one too, named by its id."""
     now = engine.clock()
     sought = seek(engine, caller, target, Op.WRITE, now)
+    place = engine.sealed.place(sought.entered.space, now)
 
     def write(tx: Transaction) -> int:
         sealed = SealedTransaction(engine.sealed, tx, now)
-        heads = _live_and_trashed(engine, sealed, sought)
+        heads = _live_and_trashed(engine, sealed, place, sought)
         if not heads:
             raise NotFound
         return _purge(engine, sealed, sought.entered, heads, "purge")
@@ -129,11 +130,12 @@ def _forget_one(engine: Engine, caller: Caller, scope: str, target: Target) -> J
         sought = seek(engine, caller, target, Op.FORGET, now)
     except NotFound:
         return lambda _: Forgotten(scope, 0)
+    place = engine.sealed.place(sought.entered.space, now)
 
     def write(tx: Transaction) -> Forgotten:
         sealed = SealedTransaction(engine.sealed, tx, now)
-        heads = _live_and_trashed(engine, sealed, sought)
-        if not heads and sought.key is not None and engine.sealed.count_locked(sought.visible):
+        heads = _live_and_trashed(engine, sealed, place, sought)
+        if not heads and sought.key is not None and sealed.has_locked(place, sought.visible):
             raise Locked(
                 "Some of your memories are sealed with a key that is not configured; only `all` can be forgotten."
             )
@@ -168,18 +170,17 @@ def _own_spaces(engine: Engine, tx: Transaction, me: Principal) -> list[SpaceRow
     return [row for row in tx.spaces.owned_by(engine.sealed.blind(me)) if row.kind in kinds]
 
 
-def _live_and_trashed(engine: Engine, tx: SealedTransaction, sought: Sought) -> list[Head]:
+def _live_and_trashed(engine: Engine, tx: SealedTransaction, place: Place, sought: Sought) -> list[Head]:
     """The live entry meant and, by key, all that was trashed under it; of these what the caller may remove, if any."""
-    space = sought.entered.space
-    if not space.stored:
+    if not place.space.stored:
         return []
     if sought.number is not None:
-        head = tx.by_number(sought.visible, sought.number) or tx.by_number(
-            sought.visible, sought.number, trashed=True
+        head = tx.by_number(place, sought.visible, sought.number) or tx.by_number(
+            place, sought.visible, sought.number, trashed=True
         )
         return [head] if head else []
     assert sought.key is not None
-    place = engine.sealed.place(space, tx.now)
+    tx.require_all_keys(place)
     try:
         live = [look_up_in(tx, place, sought)]
     except NotFound:
@@ -190,7 +191,7 @@ def _live_and_trashed(engine: Engine, tx: SealedTransaction, sought: Sought) -> 
 
 def _in_trash(tx: SealedTransaction, place: Place, sought: Sought) -> Head:
     if sought.number is not None:
-        head = tx.by_number(sought.visible, sought.number, trashed=True)
+        head = tx.by_number(place, sought.visible, sought.number, trashed=True)
         found = [head] if head else []
     else:
         assert sought.key is not None

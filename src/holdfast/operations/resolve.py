@@ -90,7 +90,7 @@ def look_up(engine: Engine, sought: Sought) -> Head:
 def look_up_in(tx: SealedTransaction, place: Place, sought: Sought) -> Head:
     """The entry meant, as this transaction sees it."""
     if sought.number is not None:
-        head = tx.by_number(sought.visible, sought.number)
+        head = tx.by_number(place, sought.visible, sought.number)
         return _readable(sought, [head] if head else [])
     assert sought.key is not None
     return _readable(sought, tx.by_key(place, sought.visible, sought.namespace, sought.key))

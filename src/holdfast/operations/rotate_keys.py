@@ -13,7 +13,7 @@ from holdfast.crypto.keys import DataKey
 from holdfast.domain.errors import Conflict
 from holdfast.operations.engine import Engine
 from holdfast.storage.keyring import FRESH_SECONDS
-from holdfast.storage.reseal import reseal_entries, reseal_revisions
+from holdfast.storage.reseal import reseal_derived, reseal_entries, reseal_revisions
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 BATCH = 200
@@ -69,6 +69,7 @@ def rotate_data(engine: Engine, space: UUID, progress: Callable[[int], None] | N
     for key in old:
         entries += _all_batches(engine, space, key, new, reseal_entries, progress)
         revisions += _all_batches(engine, space, key, new, reseal_revisions, progress)
+        _all_batches(engine, space, key, new, reseal_derived, progress)
         engine.run_job(_destroy(space, key))
     engine.sealed.keyring.drop(space)
     return Rotated(1, 0, entries, revisions)

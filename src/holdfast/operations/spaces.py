@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from holdfast.domain.limits import check_key
 from holdfast.domain.principal import Caller
 from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
 from holdfast.operations.engine import Engine
-from holdfast.operations.enter import enter_space, find_or_plan, memberships, planned, try_enter
+from holdfast.operations.enter import Entered, enter_space, find_or_plan, memberships, planned, try_enter
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 
@@ -30,15 +30,24 @@ class SpaceInfo:
 
 def list_spaces(engine: Engine, caller: Caller) -> list[SpaceInfo]:
     """The own space first, then what was made to be shared, granted, and what the circumstances open."""
-    now = engine.clock()
-    found: dict[UUID, SpaceInfo] = {}
-    for space in _candidates(engine, caller, now):
-        entered = try_enter(engine, caller, space, Op.SEARCH, now)
-        if entered and space.kind is not SpaceKind.SESSION and space.id not in found:
-            source = entered.decision.reason
-            label = "self" if source is Reason.OWN else source.value
-            found[space.id] = SpaceInfo(space.id, space.kind.label, space.ref, entered.level.label, label)
+    return [_info(entered) for entered in enterable(engine, caller, Op.SEARCH, engine.clock())]
+
+
+def enterable(engine: Engine, caller: Caller, op: Op, now: int) -> list[Entered]:
+    """Every space the caller may enter for this, but for sessions, which belong to tool code."""
+    found: dict[UUID, Entered] = {}
+    for space in _known_candidates(engine, caller, now):
+        if space.kind is not SpaceKind.SESSION and space.id not in found:
+            entered = try_enter(engine, caller, space, op, now)
+            if entered is not None:
+                found[space.id] = entered
     return list(found.values())
+
+
+def _info(entered: Entered) -> SpaceInfo:
+    space, source = entered.space, entered.decision.reason
+    label = "self" if source is Reason.OWN else source.value
+    return SpaceInfo(space.id, space.kind.label, space.ref, entered.level.label, label)
 
 
 def create_space(engine: Engine, caller: Caller, ref: str) -> Job[SpaceInfo]:
@@ -57,6 +66,15 @@ def create_space(engine: Engine, caller: Caller, ref: str) -> Job[SpaceInfo]:
         return SpaceInfo(place.space.id, name.kind.label, name.ref, "manage", "self")
 
     return write
+
+
+def _known_candidates(engine: Engine, caller: Caller, now: int) -> Sequence[Space]:
+    """Where a caller might get in, as of a moment ago and the last write of this process. Whether they do is decided
+    live for each; only a space that another process opened to them may take a second to show."""
+    if engine.directory is not None:
+        return list(_candidates(engine, caller, now))
+    who = (caller.principal, caller.session_user, caller.chats, caller.teams, tuple(caller.systems))
+    return engine.candidates.of(who, engine.index.writes, lambda: list(_candidates(engine, caller, now)))
 
 
 def _candidates(engine: Engine, caller: Caller, now: int) -> Iterator[Space]:

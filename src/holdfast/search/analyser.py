@@ -70,11 +70,11 @@ _PLAIN = str.maketrans(
 )
 _GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 
-_MONTHS = (
+MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # Not here although often listed: "may" is a month, and the German die, war, hat, man, den are English words.
@@ -97,10 +97,15 @@ def analyse(text: str) -> list[str]:
     """The terms to index, in order and with repeats, stop words kept; the first 20,000 in 1.28 M characters."""
     terms: list[str] = []
     for chunk in _chunks(text):
-        terms += (_cached_chunk(chunk) if len(chunk) <= _CACHED_LENGTH else _long_chunk(chunk))[0]
+        terms += analyse_chunk(chunk)
         if len(terms) >= MAX_TERMS:
             break
     return terms[:MAX_TERMS]
+
+
+def analyse_chunk(chunk: str) -> tuple[str, ...]:
+    """The terms of a run without spaces: those of a short text are the terms of its runs, one after the other."""
+    return (_cached_chunk(chunk) if len(chunk) <= _CACHED_LENGTH else _long_chunk(chunk))[0]
 
 
 def analyse_query(text: str) -> list[str]:
@@ -111,7 +116,7 @@ def analyse_query(text: str) -> list[str]:
         if len(terms) >= MAX_TERMS:
             break
     distinct = list(dict.fromkeys(terms[:MAX_TERMS]))
-    return [term for term in distinct if term not in _STOP_TERMS] or distinct
+    return [term for term in distinct if term not in STOP_TERMS] or distinct
 
 
 def date_words(micros: int) -> list[str]:
@@ -120,7 +125,7 @@ def date_words(micros: int) -> list[str]:
         day = _EPOCH + timedelta(microseconds=micros)
     except OverflowError:
         return []
-    return analyse(f"{day.day} {_MONTHS[day.month - 1]} {day.year} {_WEEKDAYS[day.weekday()]}")
+    return analyse(f"{day.day} {MONTHS[day.month - 1]} {day.year} {WEEKDAYS[day.weekday()]}")
 
 
 def _chunks(text: str) -> Iterable[str]:
@@ -218,7 +223,7 @@ def _parts(token: str, level: int) -> Iterator[str]:
         return
     if day := _ISO_DAY.fullmatch(token):
         yield token
-        yield from map(_term, (str(int(day[3])), _MONTHS[int(day[2]) - 1].casefold(), day[1]))
+        yield from map(_term, (str(int(day[3])), MONTHS[int(day[2]) - 1].casefold(), day[1]))
         return
     parts = [part for part in _LEVELS[level].split(token) if part]
     if len(parts) > 1:
@@ -295,4 +300,4 @@ def _term(plain: str) -> str:
     return plain
 
 
-_STOP_TERMS = frozenset(term for word in _STOP_WORDS.split() for term in _word(word))
+STOP_TERMS = frozenset(term for word in _STOP_WORDS.split() for term in _word(word))

@@ -7,18 +7,17 @@ from uuid import UUID
 from holdfast.contracts.storage import Transaction
 from holdfast.crypto.blind import blind_key
 from holdfast.crypto.keys import DataKey
-from holdfast.crypto.sealing import seal
 from holdfast.domain.errors import Locked
 from holdfast.domain.partition import Partition
 from holdfast.storage.codec import (
-    entry_code,
     index_text,
     labels_of,
     open_entry,
     open_revision_whole,
-    revision_code,
+    seal_entry,
+    seal_revision,
 )
-from holdfast.storage.payload import pack
+from holdfast.storage.signals import reseal_signals
 
 
 def reseal_entries(tx: Transaction, space: UUID, old: DataKey, new: DataKey, limit: int) -> int:
@@ -35,9 +34,8 @@ def reseal_entries(tx: Transaction, space: UUID, old: DataKey, new: DataKey, lim
             key=blind_key(new, content.namespace, content.key),
             key_id=new.key_id,
             labels=labels_of(new, Partition(row.partition), content),
-            sealed=seal(new, row.number, row.revision, pack(entry.owner, content)),
         )
-        tx.entries.restate(space, resealed._replace(mac=entry_code(new, resealed)))
+        tx.entries.restate(space, seal_entry(new, resealed, entry.owner, content))
         if row.length and row.trashed_us is None:
             tx.terms.put(space, row.number, index_text(new, content, None)[0], replaces=True)
     return len(rows)
@@ -51,6 +49,16 @@ def reseal_revisions(tx: Transaction, space: UUID, old: DataKey, new: DataKey, l
             raise Locked(
                 "A revision was changed outside the engine and cannot be sealed anew; purge its entry first."
             )
-        resealed = row._replace(key_id=new.key_id, sealed=seal(new, row.number, row.revision, pack(*whole)))
-        tx.entries.add_revision(space, resealed._replace(mac=revision_code(new, resealed)))
+        tx.entries.add_revision(space, seal_revision(new, row._replace(key_id=new.key_id), *whole))
+    return len(rows)
+
+
+def reseal_derived(tx: Transaction, space: UUID, old: DataKey, new: DataKey, limit: int) -> int:
+    """What does not open is dropped: it can be derived again."""
+    rows = tx.derived.sealed_with(space, old.key_id, limit)
+    for row in rows:
+        resealed = reseal_signals(old, new, row)
+        if resealed is None or not tx.derived.put(space, resealed):
+            tx.derived.drop(space, [row.number])
+            tx.derived.fall_back(space, 1)
     return len(rows)

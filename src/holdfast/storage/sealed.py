@@ -47,6 +47,10 @@ from holdfast.storage.keyring import CLEAR, Keyring, SpaceKeys
 KNOWN_NAMES = 50_000
 _PRIVATE = frozenset(partition.value for partition in OWNER_ONLY_IN_USER_SPACES)
 _NONE_PRIVATE: frozenset[int] = frozenset()
+_USER_SPACE = SpaceKind.USER
+"""Named here, because looking up a member of an enum runs Python code, and every read asks for this one."""
+_tuple = tuple.__new__
+"""Makes a named tuple without the function Python puts before it, at half its price."""
 
 log = logging.getLogger("holdfast")
 
@@ -107,6 +111,7 @@ class Sealed:
         self._names: dict[bytes, Principal] = {}
         self._spaces: dict[SpaceName, Space] = {}
         self._own: dict[Principal, Space] = {}
+        self._opened: dict[SpaceRow, Space] = {}
 
     def close(self) -> None:
         self.store.close()
@@ -224,6 +229,16 @@ class Sealed:
             return None
 
     def open_space(self, row: SpaceRow) -> Space:
+        """Remembered by the whole row: one that was changed in any column is opened anew."""
+        space = self._opened.get(row)
+        if space is None:
+            space = self._open_space(row)
+            if len(self._opened) >= KNOWN_NAMES:
+                self._opened.clear()
+            self._opened[row] = space
+        return space
+
+    def _open_space(self, row: SpaceRow) -> Space:
         plain = unseal_blob(self.store_key, _space_purpose(row), row.sealed)
         if plain is None:
             raise Locked("The name of this space does not open with the configured key.")
@@ -252,18 +267,19 @@ class Sealed:
         self, space: Space, viewer: Principal, partitions: tuple[Partition, ...], now: int
     ) -> Visible:
         """What a principal may see of some rooms of a space."""
-        private = _PRIVATE if space.name.kind is SpaceKind.USER else _NONE_PRIVATE
-        return Visible(space.id, partitions, self.blind(viewer), now, private)
+        private = _PRIVATE if space.name.kind is _USER_SPACE else _NONE_PRIVATE
+        blind = self._blinds.get(viewer) or self.blind(viewer)
+        return _tuple(Visible, (space.id, partitions, blind, now, private))
 
     def by_key(self, visible: Visible, namespace: str, key: str) -> list[Head]:
         """Live entries with this key, newest change first. A miss is believed only after a fresh look at the keys."""
-        keys = self.keyring.of(visible.space)
-        if not keys.readable:
-            keys = self.keyring.look_again(visible.space)
-        heads = self.heads_by_key(self.store.entries, keys, visible, namespace, key)
-        if not heads and (fresh := self.keyring.look_again(visible.space)) is not keys:
-            heads = self.heads_by_key(self.store.entries, fresh, visible, namespace, key)
-        return heads
+        reads, keys = self.store.entries, self.keyring.of(visible.space)
+        if keys.readable and (heads := self.heads_by_key(reads, keys, visible, namespace, key)):
+            return heads
+        fresh = self.keyring.look_again(visible.space)
+        if fresh is keys and keys.readable:
+            return []
+        return self.heads_by_key(reads, fresh, visible, namespace, key)
 
     def heads_by_key(
         self, reads: EntryReads, keys: SpaceKeys, visible: Visible, namespace: str, key: str
@@ -286,7 +302,7 @@ class Sealed:
         entry = None if key is None else open_entry(key, row)
         if entry is None and key is not None:
             log.warning("an entry in space %s was changed outside the engine; it is locked", key.space)
-        return Head(row, entry)
+        return _tuple(Head, (row, entry))
 
     def page(self, visible: Visible, wanted: Filter, since: int, before: int, limit: int) -> list[Placed]:
         """Heads below `before` in the order of their places at sequence `since`, newest first, locked ones included."""

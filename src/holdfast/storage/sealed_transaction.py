@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.contracts.rows import (
+    ALWAYS_INJECT,
+    ENCRYPTED,
     GUEST,
+    QUARANTINED,
     STORE,
     AuditRow,
     EntryRow,
@@ -23,7 +26,7 @@ from holdfast.contracts.rows import (
 from holdfast.contracts.storage import Transaction
 from holdfast.crypto.blind import blind_key, blind_name, fingerprint
 from holdfast.crypto.keys import DataKey
-from holdfast.crypto.sealing import seal, seal_blob
+from holdfast.crypto.sealing import seal_blob
 from holdfast.domain.entry import Content, Entry, Revision
 from holdfast.domain.errors import Locked, Quota
 from holdfast.domain.grant import Grant
@@ -32,17 +35,15 @@ from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
 from holdfast.domain.space import SpaceKind
 from holdfast.storage.codec import (
-    entry_code,
     entry_of,
-    flags_of,
     grant_code,
     index_text,
     labels_of,
-    revision_code,
+    seal_entry,
+    seal_revision,
     superseded,
 )
 from holdfast.storage.keyring import StaleKeys
-from holdfast.storage.payload import pack
 from holdfast.storage.sealed import Head, Place, Sealed
 
 
@@ -60,8 +61,8 @@ class State(NamedTuple):
 
     @property
     def flags(self) -> int:
-        return flags_of(
-            always_inject=self.always_inject, encrypted=self.encrypted, quarantined=self.quarantined
+        return (
+            self.always_inject * ALWAYS_INJECT | self.encrypted * ENCRYPTED | self.quarantined * QUARANTINED
         )
 
 
@@ -70,6 +71,7 @@ class SealedTransaction:
         self._sealed = sealed
         self.tx = tx
         self.now = now
+        self._ahead: dict[_Own, EntryRow | None] = {}
 
     # Spaces
 
@@ -108,8 +110,23 @@ class SealedTransaction:
     def by_key(self, place: Place, visible: Visible, namespace: str, key: str) -> list[Head]:
         return self._sealed.heads_by_key(self.tx.entries, place.keys, visible, namespace, key)
 
-    def by_number(self, visible: Visible, number: int, *, trashed: bool = False) -> Head | None:
-        return self._sealed.by_number(visible, number, trashed=trashed, reads=self.tx.entries)
+    def by_number(self, place: Place, visible: Visible, number: int, *, trashed: bool = False) -> Head | None:
+        find = self.tx.entries.trashed_by_number if trashed else self.tx.entries.by_number
+        row = find(visible, number)
+        return None if row is None else self._sealed.head(place.keys, row)
+
+    def require_all_keys(self, place: Place) -> None:
+        """What is not found under some of a space's keys may lie under others: keys that changed are read again."""
+        made = () if place.new_key is None else (place.new_key.key_id,)
+        stored = tuple(row.key_id for row in self.tx.keys.of(place.space.id))
+        if stored + made != place.keys.known:
+            raise StaleKeys(place.space.id)
+
+    def has_locked(self, place: Place, visible: Visible) -> bool:
+        keys = place.keys
+        if len(keys.readable) == len(keys.known) and place.new_key is None:
+            return False
+        return self.tx.entries.count_locked(visible, list(keys.readable)) > 0
 
     def trashed_by_key(self, place: Place, visible: Visible, namespace: str, key: str) -> list[Head]:
         blinds = place.keys.blinds(namespace, key)
@@ -120,11 +137,32 @@ class SealedTransaction:
         self, place: Place, partition: Partition, owner: Principal, namespace: str, key: str
     ) -> Head | None:
         """The caller's own live row, expired ones included: they still hold the key until they are removed."""
+        name = (place.space.id, partition, owner, namespace, key)
+        if name in self._ahead:
+            ahead = self._ahead.pop(name)
+            return None if ahead is None else self._sealed.head(place.keys, ahead)
         visible = self._sealed.visible(place.space, owner, (partition,), _BEFORE_ALL_TIME)
-        for head in self.by_key(place, visible, namespace, key):
-            if head.row.owner == visible.viewer:
-                return head
+        for row in self.tx.entries.by_key(visible, place.keys.blinds(namespace, key)):
+            if row.owner == visible.viewer:
+                return self._sealed.head(place.keys, row)
         return None
+
+    def look_ahead(
+        self, place: Place, partition: Partition, owner: Principal, names: Sequence[tuple[str, str]]
+    ) -> None:
+        """Reads what `own` is going to be asked for, each (namespace, key) once, in one go. A name that comes twice is
+        left out: the second must find what the first wrote."""
+        once = [name for name, times in Counter(names).items() if times == 1]
+        if len(once) < _WORTH_LOOKING_AHEAD:
+            return
+        named = {blind: name for name in once for blind in place.keys.blinds(*name)}
+        visible = self._sealed.visible(place.space, owner, (partition,), _BEFORE_ALL_TIME)
+        found: dict[tuple[str, str], EntryRow] = {}
+        for row in self.tx.entries.by_key(visible, list(named)):
+            if row.owner == visible.viewer:
+                found.setdefault(named[row.key], row)
+        for name in once:
+            self._ahead[(place.space.id, partition, owner, *name)] = found.get(name)
 
     # Writing entries
 
@@ -152,30 +190,30 @@ class SealedTransaction:
         key = place.key
         text, length = _index_text(key, content, body_terms, indexed=indexed)
         seq = self._advance(place, 1, int(length > 0), length, cap)
-        number = new_number()
-        guest = 0 if place.space.owner == owner and place.space.kind is not SpaceKind.SHARED else GUEST
+        number, name = new_number(), place.space.name
+        guest = 0 if name.owner == owner and name.kind is not SpaceKind.SHARED else GUEST
+        revision, trashed_us, unsealed = 1, None, b""
         row = EntryRow(
-            number=number,
-            partition=partition,
-            owner=self._sealed.blind(owner),
-            key=blind_key(key, content.namespace, content.key),
-            revision=1,
-            born=seq,
-            seq=seq,
-            created_us=self.now if created_us is None else created_us,
-            updated_us=self.now,
-            expires_us=state.expires_us,
-            trashed_us=None,
-            flags=state.flags | guest,
-            length=length,
-            key_id=key.key_id,
-            labels=labels_of(key, partition, content),
-            mac=b"",
-            sealed=seal(key, number, 1, pack(owner, content)),
+            number,
+            partition,
+            self._sealed.blind(owner),
+            blind_key(key, content.namespace, content.key),
+            revision,
+            seq,
+            seq,
+            self.now if created_us is None else created_us,
+            self.now,
+            state.expires_us,
+            trashed_us,
+            state.flags | guest,
+            length,
+            key.key_id,
+            labels_of(key, partition, content),
+            unsealed,
         )
-        while not self.tx.entries.insert(place.space.id, row._replace(mac=entry_code(key, row))):
+        while not self.tx.entries.insert(place.space.id, seal_entry(key, row, owner, content)):
             number = new_number()
-            row = row._replace(number=number, sealed=seal(key, number, 1, pack(owner, content)))
+            row = row._replace(number=number)
         if text is not None:
             self.tx.terms.put(place.space.id, number, text, replaces=False)
         return entry_of(place.space.id, row, owner, content)
@@ -206,13 +244,12 @@ class SealedTransaction:
             length=length,
             key_id=key.key_id,
             labels=labels_of(key, entry.partition, content),
-            sealed=seal(key, old.number, revision, pack(entry.owner, content)),
         )
         old_key = place.keys.readable[old.key_id]
         self.tx.entries.revise(
             place.space.id,
-            row._replace(mac=entry_code(key, row)),
-            superseded(old_key, old) if history else None,
+            seal_entry(key, row, entry.owner, content),
+            superseded(old_key, old, entry) if history else None,
         )
         if revision > keep:
             self.tx.entries.prune(place.space.id, old.number, below=revision - keep + 1)
@@ -224,8 +261,9 @@ class SealedTransaction:
         return entry_of(place.space.id, row, entry.owner, content)
 
     def trash(self, place: Place, head: Head) -> Entry:
+        self._ahead.clear()
         entry = self._opened(head)
-        row = self._recoded(place, head.row._replace(trashed_us=self.now))
+        row = self._resealed(place, head.row._replace(trashed_us=self.now), entry)
         self.tx.entries.restate(place.space.id, row)
         if row.length:
             self.tx.terms.drop(place.space.id, [row.number])
@@ -235,7 +273,7 @@ class SealedTransaction:
     def restore(self, place: Place, head: Head) -> Entry:
         """Brings an entry back from the trash as it was, words included. A live one with its key is a Conflict."""
         entry = self._opened(head)
-        row = self._recoded(place, head.row._replace(trashed_us=None))
+        row = self._resealed(place, head.row._replace(trashed_us=None), entry)
         self.tx.entries.restate(place.space.id, row)
         if row.length:
             key = place.keys.readable[row.key_id]
@@ -243,14 +281,17 @@ class SealedTransaction:
                 place.space.id, row.number, index_text(key, entry.content, None)[0], replaces=False
             )
             self.tx.spaces.recount(place.space.id, entries=0, indexed=1, length=row.length)
+            self.tx.derived.fall_back(place.space.id, row.seq)
         return entry_of(place.space.id, row, entry.owner, entry.content)
 
     def purge(self, space: UUID, rows: Sequence[EntryRow], *, erase: bool = True) -> int:
         """Removes entries with everything derived from them: from every byte before it is acknowledged, or soon after.
         Needs no key, and believes no length: one changed in the file must not leave words behind."""
+        self._ahead.clear()
         numbers = [row.number for row in rows]
         live = [row for row in rows if row.trashed_us is None]
         self.tx.terms.drop(space, [row.number for row in live])
+        self.tx.derived.drop(space, numbers)
         for number in numbers:
             self.tx.receipts.delete_entry(space, number)
         deleted = self.tx.entries.delete(space, numbers)
@@ -266,6 +307,7 @@ class SealedTransaction:
     def empty(self, space: UUID, key_id: int) -> int:
         """Removes everything a space holds and destroys its keys; a fresh key takes their place. Needs no key."""
         self.tx.terms.drop_space(space)
+        self.tx.derived.drop_space(space)
         self.tx.receipts.delete_space(space)
         deleted = self.tx.entries.delete_space(space)
         self.tx.spaces.empty(space)
@@ -299,15 +341,12 @@ class SealedTransaction:
         assert row is not None, "an entry created in this transaction is visible to its owner"
         history = [
             *self.tx.entries.revisions_of(place.space.id, head.row.number),
-            superseded(place.keys.readable[head.row.key_id], head.row),
+            superseded(place.keys.readable[head.row.key_id], head.row, entry),
         ]
         for old in history:
             self._carry_revision(place, old, entry.owner, target, row)
-        revision = head.row.revision + 1
-        row = row._replace(
-            revision=revision, sealed=seal(target.key, number, revision, pack(entry.owner, content))
-        )
-        self.tx.entries.restate(target.space.id, row._replace(mac=entry_code(target.key, row)))
+        row = row._replace(revision=head.row.revision + 1)
+        self.tx.entries.restate(target.space.id, seal_entry(target.key, row, entry.owner, content))
         self.purge(place.space.id, [head.row])
         return entry_of(target.space.id, row, entry.owner, content)
 
@@ -317,9 +356,10 @@ class SealedTransaction:
         revision: Revision = self._sealed.revision(place.space.id, old)
         if revision.content is None:
             raise Locked
-        sealed = seal(target.key, row.number, old.revision, pack(owner, revision.content))
-        moved = old._replace(number=row.number, seq=row.seq, key_id=target.key.key_id, sealed=sealed)
-        self.tx.entries.add_revision(target.space.id, moved._replace(mac=revision_code(target.key, moved)))
+        moved = old._replace(number=row.number, seq=row.seq, key_id=target.key.key_id)
+        self.tx.entries.add_revision(
+            target.space.id, seal_revision(target.key, moved, owner, revision.content)
+        )
 
     # Grants, receipts, audit
 
@@ -375,18 +415,13 @@ class SealedTransaction:
     ) -> None:
         """Adds a line to the log, in this transaction: keyed ids, no text, linked to the line before."""
         key = self._sealed.store_key
-        row = AuditRow(
-            self.now,
-            operation,
-            self._sealed.blind(actor),
-            b"" if space is None else fingerprint(key, space.bytes),
-            b"" if entry is None else fingerprint(key, entry.bytes),
-            revision,
-            key.key_id,
-            b"",
-        )
+        actor_code = self._sealed.blind(actor)
+        space_code = b"" if space is None else fingerprint(key, space.bytes)
+        entry_code = b"" if entry is None else fingerprint(key, entry.bytes)
+        said = (self.now, operation, actor_code, space_code, entry_code, revision, key.key_id)
         last = self.tx.audit.last()
-        self.tx.audit.append(row._replace(link=audit_link(key, last.link if last else b"", row)))
+        link = audit_link(key, last.link if last else b"", AuditRow(*said, b""))
+        self.tx.audit.append(AuditRow(*said, link))
 
     # Details
 
@@ -400,8 +435,8 @@ class SealedTransaction:
             raise Quota
         return counts.seq
 
-    def _recoded(self, place: Place, row: EntryRow) -> EntryRow:
-        return row._replace(mac=entry_code(place.keys.readable[row.key_id], row))
+    def _resealed(self, place: Place, row: EntryRow, entry: Entry) -> EntryRow:
+        return seal_entry(place.keys.readable[row.key_id], row, entry.owner, entry.content)
 
     def _opened(self, head: Head) -> Entry:
         if head.entry is None:
@@ -423,16 +458,16 @@ def receipt_key(sealed: Sealed, key: str) -> bytes:
 
 def audit_link(key: DataKey, before: bytes, row: AuditRow) -> bytes:
     """Every field with its length, so that nothing can move from one to the next."""
-    operation = row.operation.encode()
-    parts = (before, operation, row.actor, row.space, row.object)
-    sizes = bytes(map(len, parts))
-    return blake2b(
-        sizes + b"".join(parts) + _AUDIT.pack(row.at_us, row.revision, row.key_id),
-        key=key.rows,
-        digest_size=20,
-    ).digest()
+    at_us, operation, actor, space, entry, revision, key_id, _ = row
+    parts = (before, operation.encode(), actor, space, entry)
+    link = key.links.copy()
+    link.update(bytes(map(len, parts)) + b"".join(parts) + _AUDIT.pack(at_us, revision, key_id))
+    return link.digest()
 
 
 _AUDIT = struct.Struct(">qqq")
 _BEFORE_ALL_TIME = -1
 """A `now` before which nothing can have expired."""
+_WORTH_LOOKING_AHEAD = 2
+_Own = tuple[UUID, Partition, Principal, str, str]
+"""Space, room, owner, namespace and key: what is there once."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from holdfast.domain.limits import check_list, check_mapping
 from holdfast.operations import administer
 from holdfast.operations.work import Write
-from holdfast.surfaces.core import Seat
+from holdfast.surfaces.seat import Seat
 
 
 class AdministrationCalls:

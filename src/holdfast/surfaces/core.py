@@ -4,66 +4,51 @@ the signatures and sentences from here. Reads answer at once; writes come back a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from holdfast.contracts.clock import Clock
 from holdfast.domain.entry import Entry, Revision
-from holdfast.domain.errors import HoldfastError, InvalidField, MissingValue, Unavailable
+from holdfast.domain.errors import HoldfastError, InvalidField, MissingValue
 from holdfast.domain.grant import Grant
-from holdfast.domain.limits import Limits, check_flag, check_list, check_lookup_key, check_words
+from holdfast.domain.limits import check_flag, check_list, check_lookup_key, check_words
 from holdfast.domain.partition import MODEL_VISIBLE, Partition
-from holdfast.domain.principal import Caller
 from holdfast.domain.profile import CORE, INTERNAL, Profile
 from holdfast.domain.retention import Ttl
-from holdfast.domain.scope import parse_scope
+from holdfast.domain.times import check_moment
 from holdfast.operations import edit, read, remember, remove, share, spaces, undo
-from holdfast.operations.answers import Forgotten, Outcome, Page, Remembered
+from holdfast.operations.answers import Forgotten, Hits, Outcome, Page, Remembered, Similar
+from holdfast.operations.ask import Ask, check_question
 from holdfast.operations.edit import Changes, Replaced
-from holdfast.operations.engine import Engine
 from holdfast.operations.read import Listing
 from holdfast.operations.remember import MANY, Asked, Draft
 from holdfast.operations.resolve import Target
 from holdfast.operations.share import Unshared
 from holdfast.operations.spaces import SpaceInfo
 from holdfast.operations.work import Steps, Write
-from holdfast.storage.sealed import Filter
+from holdfast.surfaces.seat import (
+    Seat,
+    SpaceId,
+    filter_of,
+    forgetting,
+    key_of,
+    remembering,
+    space_of,
+    tags_of,
+)
 
-SpaceId = UUID | str | None
-"""How a caller names a space: its id, its reference, `kind:reference`, or nothing for the own one."""
+if TYPE_CHECKING:
+    from holdfast.operations.why_not import WhyNot
 
 Revisions = list[Revision]
 Grants = list[Grant]
+Similars = list[Similar]
 Spaces = list[SpaceInfo]
 Outcomes = list[Outcome]
 Ids = list[UUID]
 
 _ROOMS = {partition.label: partition for partition in MODEL_VISIBLE}
-
-
-@dataclass(frozen=True, slots=True)
-class Seat:
-    """Where a vocabulary is spoken: an engine (None when memory is off, with the reason) and a caller. Limits and the
-    clock are the engine's; they stand here because words are checked while memory is off too."""
-
-    engine_or_none: Engine | None
-    caller: Caller
-    limits: Limits
-    clock: Clock
-    reason: str = ""
-
-    @property
-    def is_off(self) -> bool:
-        return self.engine_or_none is None
-
-    @property
-    def engine(self) -> Engine:
-        if self.engine_or_none is None:
-            raise Unavailable(self.reason or None)
-        return self.engine_or_none
 
 
 class CoreCalls:
@@ -85,12 +70,14 @@ class CoreCalls:
         encrypted: bool = False,
         conversation: str | None = None,
         speaker: str | None = None,
-        at: datetime | None = None,
+        at: datetime | str | None = None,
+        supersedes: str | UUID | None = None,
         expected_revision: int | None = None,
         idempotency_key: str | None = None,
     ) -> Write[Remembered]:
         """Keeps a memory. The same key again appends a revision: what is left out stays as it was, but for the time to
-        live, which is what this call says (none unless given)."""
+        live, which is what this call says (none unless given). What it `supersedes` (an id) goes to the trash with it.
+        The answer's `similar` lists memories that say nearly the same."""
         draft = Draft(
             text=text,
             key=key,
@@ -105,8 +92,11 @@ class CoreCalls:
             at=at,
             expected_revision=expected_revision,
             idempotency_key=idempotency_key,
+            supersedes=supersedes,
         )
-        return remembering(self._seat, Asked(_profile(in_context), space_of(space), draft))
+        return remembering(
+            self._seat, Asked(_profile(in_context), space_of(space), draft), partial(_similar_to, self._seat)
+        )
 
     def remember_many(self, entries: Iterable[Mapping[str, Any]]) -> Steps[Outcomes]:
         """Keeps many memories, given as the keyword arguments of remember(); one outcome a row, in order."""
@@ -123,8 +113,11 @@ class CoreCalls:
     ) -> Entry:
         """One memory by key or id; NotFound when there is none the caller may see. `in_context=False` reads one of
         those that are kept from models."""
-        seat, target = self._seat, _target(key, id, space, in_context=in_context)
-        return read.get(seat.engine, seat.caller, target)
+        seat, rooms = self._seat, MODEL_VISIBLE if in_context is True else _rooms(in_context)
+        if id is not None or key is None:
+            return read.get(seat.engine, seat.caller, _target(key, id, space, rooms))
+        key, where = check_lookup_key(key), None if space is None else space_of(space)
+        return read.get_by_key(seat.engine, seat.caller, key, where, rooms)
 
     def list(
         self,
@@ -151,6 +144,61 @@ class CoreCalls:
         if seat.is_off:
             return Page(note=seat.reason)
         return read.list_entries(seat.engine, seat.caller, listing)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        spaces: Iterable[SpaceId] | None = None,
+        category: str | None = None,
+        tags: Iterable[str] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        explain: bool = False,
+    ) -> Hits:
+        """The memories that answer a question, best first, over every space the caller may search. All filters must
+        hold; an empty query gives the newest. `explain` adds every part of each score."""
+        seat, ask = self._seat, _ask(query, limit, spaces, category, tags, since, until, explain)
+        if seat.is_off:
+            return Hits(note=seat.reason, off=True)
+        from holdfast.operations.recall import recall  # numpy, which keeping and reading need not wait for
+
+        return recall(seat.engine, seat.caller, ask)
+
+    def why_not(
+        self,
+        query: str,
+        id: str | UUID,
+        *,
+        limit: int = 10,
+        spaces: Iterable[SpaceId] | None = None,
+        category: str | None = None,
+        tags: Iterable[str] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+    ) -> WhyNot:
+        """Which stage of the same recall dropped an entry, and what would have to change."""
+        seat, ask = self._seat, _ask(query, limit, spaces, category, tags, since, until, False)
+        engine = seat.engine
+        from holdfast.operations.why_not import why_not
+
+        return why_not(engine, seat.caller, ask, id)
+
+    def similar(
+        self,
+        key: str | None = None,
+        *,
+        id: str | UUID | None = None,
+        space: SpaceId = None,
+        limit: int = 5,
+    ) -> Similars:
+        """Memories that say nearly the same as one, with what keeps them apart; nothing is merged."""
+        seat, target = self._seat, _target(key, id, space)
+        engine = seat.engine
+        from holdfast.operations.similar import similar
+
+        return similar(engine, seat.caller, target, limit)
 
     def history(
         self,
@@ -323,53 +371,47 @@ class CoreCalls:
         return Write(lambda: spaces.create_space(seat.engine, seat.caller, ref))
 
 
-def _target(key: str | None, id: str | UUID | None, space: SpaceId, *, in_context: bool = True) -> Target:
-    rooms = MODEL_VISIBLE if check_flag("in_context", in_context) else (Partition.INTERNAL,)
+def _similar_to(seat: Seat, id: UUID) -> Similars:
+    from holdfast.operations.similar import similar
+
+    return similar(seat.engine, seat.caller, Target(id=id, partitions=MODEL_VISIBLE))
+
+
+def _target(
+    key: str | None, id: str | UUID | None, space: SpaceId, rooms: tuple[Partition, ...] = MODEL_VISIBLE
+) -> Target:
     return Target(key_of(key), id, space_of(space), "", rooms)
+
+
+def _rooms(in_context: object) -> tuple[Partition, ...]:
+    return MODEL_VISIBLE if check_flag("in_context", in_context) else (Partition.INTERNAL,)
 
 
 def _profile(in_context: object) -> Profile:
     return CORE if check_flag("in_context", in_context) else INTERNAL
 
 
-def remembering(seat: Seat, asked: Asked) -> Write[Remembered]:
-    return Write(
-        lambda: remember.remember(seat.engine, seat.caller, asked),
-        off=lambda: remember.not_kept(seat.limits, seat.caller, asked, seat.reason),
-    )
-
-
-def forgetting(seat: Seat, scope: str, partitions: tuple[Partition, ...]) -> Write[Forgotten]:
-    def not_forgotten() -> Forgotten:
-        parse_scope(scope)
-        return Forgotten(scope, 0, persisted=False, note=seat.reason)
-
-    return Write(lambda: remove.forget(seat.engine, seat.caller, scope, partitions), off=not_forgotten)
-
-
-def key_of(key: object) -> str | None:
-    """What an absent key means is for the operation to say."""
-    return None if key is None else check_lookup_key(key)
-
-
-def filter_of(prefix: object, category: object = None, tag: object = None) -> Filter:
-    return Filter(
-        "",
-        check_words("prefix", prefix),
+def _ask(
+    query: str,
+    limit: int,
+    spaces: Iterable[SpaceId] | None,
+    category: str | None,
+    tags: Iterable[str] | None,
+    since: datetime | str | None,
+    until: datetime | str | None,
+    explain: bool,
+) -> Ask:
+    return Ask(
+        check_question(query),
+        MODEL_VISIBLE,
+        limit,
+        None if spaces is None else tuple(space_of(space) for space in check_list("spaces", spaces)),
         None if category is None else check_words("category", category),
-        None if tag is None else check_words("tag", tag),
+        tuple(check_words("tag", tag) for tag in tags_of(tags) or ()),
+        None if since is None else check_moment("since", since),
+        None if until is None else check_moment("until", until),
+        check_flag("explain", explain),
     )
-
-
-def space_of(space: object) -> SpaceId:
-    """Only an id or a reference may be said: a space that is described whole could be described falsely."""
-    if space is None or isinstance(space, UUID | str):
-        return space
-    raise InvalidField("Name a space by its id, its reference, or kind:reference.")
-
-
-def tags_of(tags: Iterable[str] | None) -> tuple[str, ...] | None:
-    return None if tags is None else check_list("tags", tags)
 
 
 def _partitions(name: str | None) -> tuple[Partition, ...]:

@@ -7,18 +7,20 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from holdfast.domain.entry import Entry, Revision
+from holdfast.domain.errors import InvalidField, NotFound
 from holdfast.domain.partition import Partition
 from holdfast.domain.profile import FACTS
 from holdfast.domain.retention import Ttl
 from holdfast.domain.times import to_datetime
 from holdfast.operations import read
 from holdfast.operations.answers import Forgotten, Page, Remembered
+from holdfast.operations.ask import Ask, check_question
 from holdfast.operations.engine import Engine
 from holdfast.operations.read import Listing
 from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
 from holdfast.operations.work import Write
-from holdfast.surfaces.core import Seat, filter_of, forgetting, key_of, remembering, tags_of
+from holdfast.surfaces.seat import Seat, filter_of, forgetting, key_of, remembering, tags_of
 
 RECENT_KEYS = 5
 SCAN = 1_000
@@ -73,6 +75,41 @@ class FactCalls:
         )
         return remembering(self._seat, Asked(FACTS, None, draft))
 
+    def recall(
+        self,
+        key: str | None = None,
+        *,
+        prefix: str | None = None,
+        query: str | None = None,
+        limit: int = 10,
+    ) -> Entries:
+        """Facts by exact key, under a prefix, or in answer to a question; without any of them the newest. A key nobody
+        stored gives none."""
+        if sum(said is not None for said in (key, prefix, query)) > 1:
+            raise InvalidField("Ask for facts by key, by prefix or by query, one of them at a time.")
+        if key is not None:
+            return self._exactly(key)
+        if query is not None:
+            return self._answering(query, limit)
+        return self.list(prefix or "", limit=limit)
+
+    def _exactly(self, key: str) -> Entries:
+        target = _target(key)
+        if self._seat.is_off:
+            return []
+        try:
+            return [read.get(self._seat.engine, self._seat.caller, target)]
+        except NotFound:
+            return []
+
+    def _answering(self, query: str, limit: int) -> Entries:
+        ask = Ask(check_question(query), (Partition.FACTS,), limit, spaces=(None,))
+        if self._seat.is_off:
+            return []
+        from holdfast.operations.recall import recall  # numpy, which keeping and reading need not wait for
+
+        return [hit.entry for hit in recall(self._seat.engine, self._seat.caller, ask)]
+
     def get(self, key: str) -> Entry:
         """One fact by its exact key."""
         seat = self._seat
@@ -107,6 +144,7 @@ class FactCalls:
 
 
 Revisions = list[Revision]
+Entries = list[Entry]
 
 
 def _target(key: object) -> Target:

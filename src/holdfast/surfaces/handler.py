@@ -22,7 +22,7 @@ from holdfast.operations.read import Listing
 from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
 from holdfast.operations.work import Write
-from holdfast.surfaces.core import Seat, filter_of, key_of, tags_of
+from holdfast.surfaces.seat import Seat, filter_of, key_of, tags_of
 
 UNCATEGORIZED = "uncategorized"
 ALL = 100_000

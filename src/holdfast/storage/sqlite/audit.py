@@ -54,3 +54,7 @@ class AuditWrites(AuditReads):
             row,
         )
         self._last = row
+
+    def forget_last(self) -> None:
+        """Another process may append between two batches."""
+        self._last = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
@@ -50,20 +50,29 @@ class Connections(Protocol):
 
 
 class OnConnection:
-    """Statements on one given connection: what a transaction reads and writes through."""
+    """Statements on one given connection: what a transaction reads and writes through. They share a cursor, because a
+    new one costs as much as a short statement."""
 
-    __slots__ = ("db",)
+    __slots__ = ("_execute", "_execute_many", "db")
 
     def __init__(self, db: apsw.Connection) -> None:
         self.db = db
+        cursor = db.cursor()
+        self._execute, self._execute_many = cursor.execute, cursor.executemany
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-        return self.db.execute(sql, values).fetchall()
+        return self._execute(sql, values).fetchall()
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> None:
         """A constraint is the job's own affair; every other error of the database is the whole batch's."""
         try:
-            self.db.execute(sql, values).fetchall()
+            self._execute(sql, values)
+        except apsw.ConstraintError as error:
+            raise translated(error) from error
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        try:
+            self._execute_many(sql, rows)
         except apsw.ConstraintError as error:
             raise translated(error) from error
 
@@ -99,6 +108,7 @@ class FileConnections:
                 f"PRAGMA cache_size = -{cache_kib}",
             ):
                 db.execute(pragma).fetchall()
+            _list_places(db)
         except apsw.Error as error:
             raise translated(error) from error
         return db
@@ -150,6 +160,7 @@ class MemoryConnection:
     def __init__(self) -> None:
         self.path: Path | None = None
         self._db: apsw.Connection | None = apsw.Connection(":memory:")
+        _list_places(self._db)
         self._lock = RLock()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
@@ -176,6 +187,11 @@ class MemoryConnection:
             if self._db is not None:
                 self._db.close()
                 self._db = None
+
+
+def _list_places(db: apsw.Connection) -> None:
+    """FTS5's list of where a term stands, read by recall. It belongs to the connection, not to the file."""
+    db.execute("CREATE VIRTUAL TABLE temp.places USING fts5vocab (main, terms, instance)").fetchall()
 
 
 def _use_wal(db: apsw.Connection) -> None:

@@ -14,12 +14,12 @@ from holdfast.storage.sqlite.connections import OnConnection, Reader, Row
 
 NUMBER_MASK = (1 << NUMBER_BITS) - 1
 
-_HEAD = f"""entries.entry & {NUMBER_MASK}, entries.partition, entries.owner, entries.key, entries.revision,
+HEAD = f"""entries.entry & {NUMBER_MASK}, entries.partition, entries.owner, entries.key, entries.revision,
        entries.born, entries.seq, entries.created_us, entries.updated_us, entries.expires_us, entries.trashed_us,
-       entries.flags, entries.length, entries.key_id, entries.labels, entries.mac, entries.sealed"""
+       entries.flags, entries.length, entries.key_id, entries.labels, entries.sealed"""
 
-_REVISION = f"""revisions.entry & {NUMBER_MASK}, revisions.revision, revisions.seq, revisions.updated_us,
-       revisions.expires_us, revisions.flags, revisions.key_id, revisions.mac, revisions.sealed"""
+REVISION = f"""revisions.entry & {NUMBER_MASK}, revisions.revision, revisions.seq, revisions.updated_us,
+       revisions.expires_us, revisions.flags, revisions.key_id, revisions.sealed"""
 
 _SHOWN = """entries.space = ?1
    AND (?2 >> entries.partition) & 1
@@ -36,7 +36,7 @@ _HEAD_ROW: Callable[[Row], EntryRow] = partial(tuple.__new__, EntryRow)
 
 
 _BY_KEY = f"""
-SELECT {_HEAD}
+SELECT {HEAD}
   FROM entries
  WHERE {_LIVE}
    AND entries.key = ?6"""
@@ -49,24 +49,25 @@ class EntryReads:
 
     def _shown(self, visible: Visible) -> tuple[int, int, int, bytes, int]:
         space, partitions, viewer, now, private = visible
-        return self._number_of(space), _mask(partitions), _mask(private), viewer, now
+        return self._number_of(space), *_masks(partitions, private), viewer, now
 
     def _heads(self, sql: str, values: Sequence[object]) -> list[EntryRow]:
         return list(map(_HEAD_ROW, self._reader.rows(sql, values)))
 
     def by_key(self, visible: Visible, keys: Sequence[bytes]) -> list[EntryRow]:
         """Sorted here: for the one row there nearly always is, SQLite's sorter would cost six times the read."""
-        shown = self._shown(visible)
-        found: list[EntryRow] = []
+        shown, found = self._shown(visible), []
         for key in keys:
-            found += map(_HEAD_ROW, self._reader.rows(_BY_KEY, (*shown, key)))
-        return found if len(found) < 2 else sorted(found, key=attrgetter("seq"), reverse=True)
+            found += self._reader.rows(_BY_KEY, (*shown, key))
+        if len(found) == 1:
+            return [_HEAD_ROW(found[0])]
+        return sorted(map(_HEAD_ROW, found), key=attrgetter("seq"), reverse=True)
 
     def by_number(self, visible: Visible, number: int) -> EntryRow | None:
         shown = self._shown(visible)
         rows = self._heads(
             f"""
-            SELECT {_HEAD}
+            SELECT {HEAD}
               FROM entries
              WHERE entries.entry = ?6
                AND {_LIVE}
@@ -79,7 +80,7 @@ class EntryReads:
         shown = self._shown(visible)
         rows = self._heads(
             f"""
-            SELECT {_HEAD}
+            SELECT {HEAD}
               FROM entries
              WHERE entries.entry = ?6
                AND {_SHOWN}
@@ -106,7 +107,7 @@ class EntryReads:
     def _room(self, shown: tuple[object, ...], partition: int, before: int, limit: int) -> list[EntryRow]:
         return self._heads(
             f"""
-            SELECT {_HEAD}
+            SELECT {HEAD}
               FROM entries
              WHERE {_LIVE}
                AND entries.partition = ?6
@@ -120,7 +121,7 @@ class EntryReads:
     def _labelled(self, shown: tuple[object, ...], label: bytes, before: int, limit: int) -> list[EntryRow]:
         return self._heads(
             f"""
-            SELECT {_HEAD}
+            SELECT {HEAD}
               FROM labels
               JOIN entries ON entries.entry = labels.entry
              WHERE labels.space = ?1
@@ -153,7 +154,7 @@ class EntryReads:
             SELECT (SELECT max(revisions.seq)
                       FROM revisions
                      WHERE revisions.entry = entries.entry
-                       AND revisions.seq <= ?7), {_HEAD}
+                       AND revisions.seq <= ?7), {HEAD}
               FROM entries
              WHERE {_LIVE}
                AND entries.partition = ?6
@@ -169,7 +170,7 @@ class EntryReads:
             SELECT (SELECT max(revisions.seq)
                       FROM revisions
                      WHERE revisions.entry = entries.entry
-                       AND revisions.seq <= ?7), {_HEAD}
+                       AND revisions.seq <= ?7), {HEAD}
               FROM labels
               JOIN entries ON entries.entry = labels.entry
              WHERE labels.space = ?1
@@ -186,10 +187,22 @@ class EntryReads:
         rows = self._reader.rows(sql, values)
         return [MovedRow(row[0] if row[0] is not None else row[6], EntryRow._make(row[1:])) for row in rows]
 
+    def shown(self, visible: Visible, numbers: Sequence[int]) -> list[EntryRow]:
+        shown = self._shown(visible)
+        return self._heads(
+            f"""
+            SELECT {HEAD}
+              FROM json_each(?6) AS wanted
+             CROSS JOIN entries ON entries.entry = wanted.value
+             WHERE {_LIVE}
+            """,
+            (*shown, str([_entry(shown[0], number) for number in numbers])),
+        )
+
     def expiring(self, visible: Visible, until: int, limit: int) -> list[EntryRow]:
         return self._heads(
             f"""
-            SELECT {_HEAD}
+            SELECT {HEAD}
               FROM entries
              WHERE {_LIVE}
                AND entries.expires_us <= ?6
@@ -202,7 +215,7 @@ class EntryReads:
     def trash(self, visible: Visible, before: int | None, limit: int) -> list[EntryRow]:
         return self._heads(
             f"""
-            SELECT {_HEAD}
+            SELECT {HEAD}
               FROM entries
              WHERE {_SHOWN}
                AND entries.trashed_us IS NOT NULL
@@ -218,7 +231,7 @@ class EntryReads:
         for key in keys:
             found += self._heads(
                 f"""
-                SELECT {_HEAD}
+                SELECT {HEAD}
                   FROM entries
                  WHERE {_SHOWN}
                    AND entries.trashed_us IS NOT NULL
@@ -232,7 +245,7 @@ class EntryReads:
         shown = self._shown(visible)
         rows = self._reader.rows(
             f"""
-            SELECT {_REVISION}
+            SELECT {REVISION}
               FROM revisions
              WHERE revisions.entry = ?6
                AND revisions.revision < ?7
@@ -298,7 +311,7 @@ class EntryReads:
         found: list[EntryRow] = []
         for number in numbers:
             found += self._heads(
-                f"SELECT {_HEAD} FROM entries WHERE entries.entry = ?", (_entry(place, number),)
+                f"SELECT {HEAD} FROM entries WHERE entries.entry = ?", (_entry(place, number),)
             )
         return found
 
@@ -306,7 +319,7 @@ class EntryReads:
         place = self._number_of(space)
         return self._heads(
             f"""
-            SELECT {_HEAD}
+            SELECT {HEAD}
               FROM entries
              WHERE entries.entry > ?1
                AND entries.entry < ?2
@@ -321,7 +334,7 @@ class EntryReads:
         place = self._number_of(space)
         return self._revisions(
             f"""
-            SELECT {_REVISION}
+            SELECT {REVISION}
               FROM revisions
              WHERE revisions.entry > ?1
                AND revisions.entry < ?2
@@ -333,7 +346,7 @@ class EntryReads:
 
     def revisions_of(self, space: UUID, number: int) -> list[RevisionRow]:
         return self._revisions(
-            f"SELECT {_REVISION} FROM revisions WHERE revisions.entry = ? ORDER BY revisions.revision",
+            f"SELECT {REVISION} FROM revisions WHERE revisions.entry = ? ORDER BY revisions.revision",
             (_entry(self._number_of(space), number),),
         )
 
@@ -352,8 +365,8 @@ class EntryWrites(EntryReads):
             inserted = self._tx.count(
                 """
                 INSERT INTO entries (entry, space, partition, owner, key, revision, born, seq, created_us, updated_us,
-                                     expires_us, trashed_us, flags, length, key_id, labels, mac, sealed)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                                     expires_us, trashed_us, flags, length, key_id, labels, sealed)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT (entry) DO NOTHING
                 """,
                 (_entry(place, row.number), place, *row[1:]),
@@ -379,7 +392,7 @@ class EntryWrites(EntryReads):
                 UPDATE entries
                    SET partition = ?, owner = ?, key = ?, revision = ?, born = ?, seq = ?, created_us = ?,
                        updated_us = ?, expires_us = ?, trashed_us = ?, flags = ?, length = ?, key_id = ?,
-                       labels = ?, mac = ?, sealed = ?
+                       labels = ?, sealed = ?
                  WHERE entry = ?
                 """,
                 (*row[1:], entry),
@@ -392,11 +405,11 @@ class EntryWrites(EntryReads):
             self._label(place, row)
 
     def _label(self, place: int, row: EntryRow) -> None:
-        for label in _split(row.labels):
-            self._tx.run(
-                "INSERT INTO labels (space, label, seq, entry) VALUES (?, ?, ?, ?)",
-                (place, label, row.seq, _entry(place, row.number)),
-            )
+        entry, seq = _entry(place, row.number), row.seq
+        self._tx.run_many(
+            "INSERT INTO labels (space, label, seq, entry) VALUES (?, ?, ?, ?)",
+            [(place, label, seq, entry) for label in _split(row.labels)],
+        )
 
     def _unlabel(self, place: int, entry: int, labels: bytes, seq: int) -> None:
         for label in _split(labels):
@@ -408,8 +421,8 @@ class EntryWrites(EntryReads):
     def add_revision(self, space: UUID, row: RevisionRow) -> None:
         self._tx.run(
             """
-            INSERT OR REPLACE INTO revisions (entry, revision, seq, updated_us, expires_us, flags, key_id, mac, sealed)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT OR REPLACE INTO revisions (entry, revision, seq, updated_us, expires_us, flags, key_id, sealed)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """,
             (_entry(self._number_of(space), row.number), *row[1:]),
         )
@@ -440,6 +453,10 @@ class EntryWrites(EntryReads):
 
 
 @lru_cache(maxsize=256)
+def _masks(partitions: tuple[int, ...], private: frozenset[int]) -> tuple[int, int]:
+    return _mask(partitions), _mask(private)
+
+
 def _mask(partitions: Iterable[int]) -> int:
     return sum(1 << partition for partition in partitions)
 

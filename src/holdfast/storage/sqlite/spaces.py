@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from holdfast.contracts.rows import SpaceCounts, SpaceRow
+from holdfast.contracts.rows import SpaceCounts, SpaceRow, SpaceState
 from holdfast.storage.sqlite.connections import OnConnection, Reader, Row
 
 KNOWN_SPACES = 100_000
@@ -67,6 +67,10 @@ class SpaceReads:
         )
         return SpaceCounts(*rows[0]) if rows else None
 
+    def state(self, space: UUID) -> SpaceState | None:
+        rows = self._reader.rows("SELECT seq, removed, settled FROM spaces WHERE id = ?", (space.bytes,))
+        return SpaceState(*rows[0]) if rows else None
+
 
 class SpaceWrites(SpaceReads):
     def __init__(self, tx: OnConnection, number_of: SpaceNumbers) -> None:
@@ -102,7 +106,7 @@ class SpaceWrites(SpaceReads):
         self._tx.run(
             """
             UPDATE spaces
-               SET entries = entries + ?2, indexed = indexed + ?3, length = length + ?4
+               SET entries = entries + ?2, indexed = indexed + ?3, length = length + ?4, removed = removed + 1
              WHERE id = ?1
             """,
             (space.bytes, entries, indexed, length),
@@ -115,7 +119,13 @@ class SpaceWrites(SpaceReads):
         self._tx.run("UPDATE spaces SET listed = 1 WHERE id = ?", (space.bytes,))
 
     def empty(self, space: UUID) -> None:
-        self._tx.run("UPDATE spaces SET entries = 0, indexed = 0, length = 0 WHERE id = ?", (space.bytes,))
+        self._tx.run(
+            "UPDATE spaces SET entries = 0, indexed = 0, length = 0, removed = removed + 1 WHERE id = ?",
+            (space.bytes,),
+        )
+
+    def count_settled(self, space: UUID) -> None:
+        self._tx.run("UPDATE spaces SET settled = settled + 1 WHERE id = ?", (space.bytes,))
 
 
 def _one(rows: list[Row]) -> SpaceRow | None:

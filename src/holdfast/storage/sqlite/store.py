@@ -12,11 +12,16 @@ from holdfast.contracts.storage import Job
 from holdfast.storage.sqlite.access import GrantReads, MemberReads, RuleReads
 from holdfast.storage.sqlite.audit import AuditReads
 from holdfast.storage.sqlite.connections import Connections, FileConnections, MemoryConnection
+from holdfast.storage.sqlite.copies import CopyReads
+from holdfast.storage.sqlite.derived import DerivedReads
 from holdfast.storage.sqlite.entries import EntryReads
 from holdfast.storage.sqlite.keys import KeyReads, NameReads
 from holdfast.storage.sqlite.migrate import look_first, migrate
+from holdfast.storage.sqlite.models import ModelReads
+from holdfast.storage.sqlite.outlines import OutlineReads
 from holdfast.storage.sqlite.receipts import ReceiptReads
 from holdfast.storage.sqlite.spaces import SpaceNumbers, SpaceReads
+from holdfast.storage.sqlite.terms import TermReads
 from holdfast.storage.sqlite.writer import Writer
 
 T = TypeVar("T")
@@ -31,7 +36,16 @@ class SqliteStore:
             raise
         self._connections = connections
         self._writer = Writer(connections)
-        self.entries = EntryReads(connections, SpaceNumbers(connections))
+        # The method itself, because Python calls it at half the price of the object.
+        number_of = SpaceNumbers(connections).__call__
+        self.entries = EntryReads(connections, number_of)
+        self.outlines = OutlineReads(connections, number_of)
+        self.terms = TermReads(connections, number_of)
+        self.derived = DerivedReads(connections, number_of)
+        self.models = ModelReads(connections)
+        self.copies = CopyReads(connections, number_of)
+        self.vectors = None
+        self.leases = None
         self.spaces = SpaceReads(connections)
         self.names = NameReads(connections)
         self.keys = KeyReads(connections)
@@ -40,6 +54,10 @@ class SqliteStore:
         self.rules = RuleReads(connections)
         self.receipts = ReceiptReads(connections)
         self.audit = AuditReads(connections)
+
+    @property
+    def remote(self) -> bool:
+        return False
 
     @property
     def unclean(self) -> bool:

@@ -6,11 +6,36 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
-from holdfast.contracts.rows import IndexText
+from holdfast.contracts.rows import PLACE_FIELD_SHIFT, PLACE_NUMBER_SHIFT, IndexText
 from holdfast.domain.ids import NUMBER_BITS
-from holdfast.storage.sqlite.connections import OnConnection
+from holdfast.storage.sqlite.connections import OnConnection, Reader
 
 _NOTHING = IndexText("", "", "", "")
+
+
+MOST_PLACES = 65_536
+"""A word that stands in so many places tells little; past them it is not followed, so that a huge space stays quick."""
+
+_PLACES = f"""
+SELECT group_concat(place)
+  FROM (SELECT ((doc - ?2) << {PLACE_NUMBER_SHIFT}) | (unicode(col) << {PLACE_FIELD_SHIFT}) | offset AS place
+          FROM temp.places
+         WHERE term = ?1
+           AND doc BETWEEN ?2 AND ?3
+         LIMIT {MOST_PLACES})"""
+
+
+class TermReads:
+    """`temp.places` is FTS5's own list of where a term stands; every connection has it."""
+
+    def __init__(self, reader: Reader, number_of: Callable[[UUID], int]) -> None:
+        self._reader = reader
+        self._number_of = number_of
+
+    def places(self, space: UUID, terms: Sequence[str]) -> list[str]:
+        place = self._number_of(space)
+        first, last = place << NUMBER_BITS, (place + 1 << NUMBER_BITS) - 1
+        return [self._reader.rows(_PLACES, (term, first, last))[0][0] or "" for term in terms]
 
 
 class TermWrites:

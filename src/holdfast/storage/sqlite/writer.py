@@ -1,5 +1,6 @@
-"""One thread that writes. It commits all waiting jobs together, so that many callers share one fsync. A job that is
-refused takes nothing from the others: if it had written, the batch is undone and run again without it."""
+"""Writes are committed together, so that many callers share one fsync: a thread takes all that wait. A caller who is
+alone commits in its own thread. A job that is refused takes nothing from the others: if it had written, the batch is
+undone and run again without it."""
 
 from __future__ import annotations
 
@@ -8,10 +9,8 @@ import logging
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import apsw
 
@@ -20,16 +19,18 @@ from holdfast.domain.errors import Unavailable
 from holdfast.storage.sqlite.access import GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.sqlite.audit import AuditWrites
 from holdfast.storage.sqlite.connections import Connections, OnConnection
+from holdfast.storage.sqlite.copies import CopyWrites
+from holdfast.storage.sqlite.derived import DerivedWrites
 from holdfast.storage.sqlite.entries import EntryWrites
 from holdfast.storage.sqlite.erasing import merge_slice
 from holdfast.storage.sqlite.errors import translated
 from holdfast.storage.sqlite.keys import KeyWrites, NameWrites
+from holdfast.storage.sqlite.models import ModelWrites
 from holdfast.storage.sqlite.receipts import ReceiptWrites
 from holdfast.storage.sqlite.spaces import SpaceNumbers, SpaceWrites
+from holdfast.storage.sqlite.tasks import Answers, Line, Task
 from holdfast.storage.sqlite.terms import TermWrites
 
-BATCH = 256
-GATHER_SECONDS = 0.001
 SHARED_SLICES = 64
 """Merging steps that let other writes in between; after so many the rest is done at one go."""
 PATIENCE_SECONDS = 5.0
@@ -51,6 +52,9 @@ class SqliteTransaction:
         self.db = db
         self.entries = EntryWrites(tx, number_of)
         self.terms = TermWrites(tx, number_of)
+        self.derived = DerivedWrites(tx, number_of)
+        self.models = ModelWrites(tx)
+        self.copies = CopyWrites(tx, self.entries)
         self.spaces = SpaceWrites(tx, number_of)
         self.names = NameWrites(tx)
         self.keys = KeyWrites(tx)
@@ -66,86 +70,86 @@ class SqliteTransaction:
         self.erases |= wait
         self.erases_later |= not wait
 
+    def keep_job(self) -> None:
+        self.terms.keep_job()
 
-@dataclass(slots=True)
-class _Task:
-    """A job and who waits for it: a future, or a thread at a lock, which costs a fraction of a future."""
+    def forget_job(self) -> None:
+        self.terms.forget_job()
 
-    job: Job[Any]
-    future: Future[Any] | None = None
-    lock: Lock = field(default_factory=Lock)
-    result: Any = None
-    error: BaseException | None = None
-    erases: bool = False
-    erases_later: bool = False
-
-    def resolve(self) -> None:
-        if self.future is None:
-            self.lock.release()
-        elif not self.future.set_running_or_notify_cancel():
-            return  # who waited has gone; what was written stays
-        elif self.error is None:
-            self.future.set_result(self.result)
-        else:
-            self.future.set_exception(self.error)
+    def flush(self) -> None:
+        """Writes what was collected; the next batch starts afresh."""
+        self.terms.flush()
+        self.audit.forget_last()
 
 
 class Writer:
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
-        self._queue: SimpleQueue[_Task | None] = SimpleQueue()
-        self._owed: list[_Task] = []
-        self._slices = 0
+        self._line = Line()
+        self._answers = Answers()
+        self._turn = Lock()
+        """Held by whoever commits."""
+        self._tx: SqliteTransaction | None = None
         self._crowd = 1
+        self._owed: list[Task] = []
+        self._slices = 0
         self.unclean = False
         self._clean_at = time.monotonic()
-        self._lock = Lock()
-        self._closed = False
         self._thread = Thread(target=self._serve, name="holdfast-writer", daemon=True)
         self._thread.start()
 
     def submit(self, job: Job[T]) -> Future[T]:
         future: Future[T] = Future()
-        self._enqueue(_Task(job, future))
+        self._line.join(Task(job, future))
         return future
 
     def write(self, job: Job[T]) -> T:
-        task = _Task(job)
-        task.lock.acquire()
-        self._enqueue(task)
-        task.lock.acquire()
+        task = Task(job)
+        if self._crowd == 1 and not self._line and not self._turn.locked():
+            self._commit_alone(task)
+        else:
+            task.make_wait()
+            self._line.join(task)
+            self._answers.wait_for(task)
         if task.error is not None:
             raise task.error
         result: T = task.result
         return result
 
-    def _enqueue(self, task: _Task) -> None:
-        with self._lock:
-            if self._closed:
-                raise Unavailable("This memory is closed; open it again.")
-            self._queue.put(task)
-
     def close(self) -> None:
-        with self._lock:
-            already, self._closed = self._closed, True
-        if not already:
-            self._queue.put(None)
-            self._thread.join()
+        with self._turn:
+            self._line.close()
+        self._thread.join()
+
+    def _commit_alone(self, task: Task) -> None:
+        """Nobody else's job is in this commit: if the caller is interrupted, it takes nothing from anyone."""
+        with self._turn:
+            if self._line.is_closed:
+                raise Unavailable("This memory is closed; open it again.")
+            try:
+                self._commit([task])
+            finally:
+                if task.error is None and (task.erases or task.erases_later):
+                    self._leave_erasing(task)
+        if task.lock is not None:
+            self._answers.wait_for(task)
+
+    def _leave_erasing(self, task: Task) -> None:
+        """What a lone caller removed the thread erases, also when the caller was interrupted after its commit."""
+        task.committed = True
+        self.unclean |= task.erases_later
+        if task.erases:
+            task.make_wait()
+        self._line.join(task)
 
     def _serve(self) -> None:
-        """Ends at the None that `close` puts last, after everything submitted before it."""
-        stopping = False
-        while not stopping or self._owed:
-            try:
-                task = self._queue.get(block=not self._owed, timeout=ERASE_SECONDS if self.unclean else None)
-            except Empty:
-                self._erase_some()
-                continue
-            if task is None:
-                stopping = True
-            else:
-                stopping = not self._commit(task) or stopping
-            if self._owed or self._is_overdue():
+        """Goes on until the line is closed and everyone in it is answered."""
+        while not self._line.is_closed or self._line or self._owed:
+            patience = 0 if self._owed else ERASE_SECONDS if self.unclean else None
+            came = self._line.gather(self._crowd, patience)
+            if came:
+                self._commit_together()
+            if self._is_overdue() or self._owed or (self.unclean and not came):
                 self._erase_some()
         if self.unclean:
             self._erase_some()
@@ -156,42 +160,59 @@ class Writer:
             self._clean_at = time.monotonic()
         return time.monotonic() - self._clean_at > OVERDUE_SECONDS
 
-    def _commit(self, first: _Task) -> bool:
-        """Runs and commits everything that waits. False when the end of the queue was met on the way."""
-        tasks = [first]
-        going_on = True
+    def _commit_together(self) -> None:
+        """Commits everything that waits. What is expected halves with each smaller batch."""
+        tasks: list[Task] = []
+        with self._turn:
+            self._commit(tasks)
+        self._crowd = max(len(tasks), self._crowd // 2, 1)
+        done = [task for task in tasks if task.error is None]
+        self.unclean |= any(task.erases_later for task in done)
+        owed = [task for task in done if task.erases]
+        self._owed += owed
+        self._answers.give([task for task in tasks if task not in owed] if owed else tasks)
+
+    def _commit(self, tasks: list[Task]) -> None:
+        """Runs and commits these; given none, whoever has come by the time the file is free. Whoever is refused after
+        writing has the batch undone, and the others run again: a job depends on nothing but its transaction."""
         with self._connections.writing() as db:
             try:
-                with _transaction(db) as tx:
-                    _run(tx, first)
-                    for task in self._waiting(tasks):
-                        if task is None:
-                            going_on = False
-                            break
-                        tasks.append(task)
-                        _run(tx, task)
-            except _HalfDone:
-                _commit_without_the_refused(db, tasks)
-            except apsw.Error as error:
-                _fail(tasks, error)
-        self._crowd = max(len(tasks), self._crowd // 2)
-        self.unclean |= any(task.erases_later for task in tasks if task.error is None)
-        self._owed += [task for task in tasks if task.erases and task.error is None]
-        for task in tasks:
-            if not (task.erases and task.error is None):
-                task.resolve()
-        return going_on
+                while not self._try_to_commit(db, tasks):
+                    pass
+            except Exception as error:  # whatever it is, nobody is left without an answer
+                _fail(tasks or self._take(tasks), error)
 
-    def _waiting(self, taken: list[_Task]) -> Iterator[_Task | None]:
-        """Tasks to be committed with those already taken. While fewer have come than lately, it waits a moment for the
-        next: callers just answered are about to write again, and every one that still comes saves an fsync."""
-        while len(taken) < BATCH:
-            if len(taken) >= self._crowd and self._queue.empty():
-                return
-            try:
-                yield self._queue.get(timeout=GATHER_SECONDS)
-            except Empty:
-                return
+    def _try_to_commit(self, db: apsw.Connection, tasks: list[Task]) -> bool:
+        try:
+            with self._transaction(db) as tx:
+                for task in tasks or self._take(tasks):
+                    if task.error is None and not task.committed:
+                        _run(tx, task)
+        except _HalfDone:
+            return False
+        return True
+
+    def _take(self, tasks: list[Task]) -> list[Task]:
+        tasks += self._line.take()
+        return tasks
+
+    @contextlib.contextmanager
+    def _transaction(self, db: apsw.Connection) -> Iterator[SqliteTransaction]:
+        if db.in_transaction:  # left by a caller who was interrupted while undoing
+            db.execute("ROLLBACK").fetchall()
+        db.execute("BEGIN IMMEDIATE").fetchall()
+        # What the last one learned stays true only if it was committed.
+        tx, self._tx = self._tx or SqliteTransaction(db), None
+        try:
+            yield tx
+            tx.flush()
+            db.execute("COMMIT").fetchall()
+        except BaseException:
+            if db.in_transaction:
+                with contextlib.suppress(apsw.Error):
+                    db.execute("ROLLBACK").fetchall()
+            raise
+        self._tx = tx
 
     def _erase_some(self) -> None:
         """Merges the word index a little; once no deleted term is left, clears the file and answers who waits. What
@@ -210,30 +231,14 @@ class Writer:
             log.warning("what was purged could not be erased yet: %s", translated(error).message)
             self.unclean = True
         owed, self._owed, self._slices = self._owed, [], 0
-        for task in owed:
-            task.resolve()
+        self._answers.give(owed)
 
 
 class _HalfDone(Exception):
     """A job was refused after it had written: the batch has to be undone."""
 
 
-@contextlib.contextmanager
-def _transaction(db: apsw.Connection) -> Iterator[SqliteTransaction]:
-    db.execute("BEGIN IMMEDIATE").fetchall()
-    try:
-        tx = SqliteTransaction(db)
-        yield tx
-        tx.terms.flush()
-        db.execute("COMMIT").fetchall()
-    except BaseException:
-        if db.in_transaction:
-            with contextlib.suppress(apsw.Error):
-                db.execute("ROLLBACK").fetchall()
-        raise
-
-
-def _run(tx: SqliteTransaction, task: _Task) -> None:
+def _run(tx: SqliteTransaction, task: Task) -> None:
     """A job that is refused before it wrote anything leaves no trace: most are. It needs no savepoint, which would be
     two statements more for every write."""
     before = tx.db.total_changes()
@@ -241,35 +246,21 @@ def _run(tx: SqliteTransaction, task: _Task) -> None:
     try:
         task.result = task.job(tx)
         task.erases, task.erases_later = tx.erases, tx.erases_later
-        tx.terms.keep_job()
+        tx.keep_job()
     except apsw.Error:
         raise
     except BaseException as refusal:
         task.error = refusal
-        tx.terms.forget_job()
+        tx.forget_job()
         if tx.db.total_changes() != before:
             raise _HalfDone from None
 
 
-def _commit_without_the_refused(db: apsw.Connection, tasks: list[_Task]) -> None:
-    """After a batch was undone: runs the others again. A job depends on nothing but the transaction it is given."""
-    while True:
-        try:
-            with _transaction(db) as tx:
-                for task in tasks:
-                    if task.error is None:
-                        _run(tx, task)
-            return
-        except _HalfDone:
-            continue
-        except apsw.Error as error:
-            _fail(tasks, error)
-            return
-
-
-def _fail(tasks: list[_Task], error: apsw.Error) -> None:
+def _fail(tasks: list[Task], error: Exception) -> None:
     """The database itself failed: nothing of the batch was kept."""
     for task in tasks:
-        if task.error is None:
-            task.error = translated(error)
-            task.error.__cause__ = error
+        if task.error is None and not task.committed:
+            task.error = error
+            if isinstance(error, apsw.Error):
+                task.error = translated(error)
+                task.error.__cause__ = error

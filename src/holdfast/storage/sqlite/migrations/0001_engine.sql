@@ -54,7 +54,6 @@ CREATE TABLE entries (
     length     INTEGER NOT NULL,
     key_id     INTEGER NOT NULL,
     labels     BLOB    NOT NULL,
-    mac        BLOB    NOT NULL,
     sealed     BLOB    NOT NULL
 ) STRICT;
 
@@ -74,7 +73,6 @@ CREATE TABLE revisions (
     expires_us INTEGER,
     flags      INTEGER NOT NULL,
     key_id     INTEGER NOT NULL,
-    mac        BLOB    NOT NULL,
     sealed     BLOB    NOT NULL,
     PRIMARY KEY (entry, revision)
 ) STRICT, WITHOUT ROWID;

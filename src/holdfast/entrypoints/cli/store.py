@@ -1,0 +1,70 @@
+"""`holdfast migrate-store` and `holdfast scale`: where a store lies."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from holdfast.entrypoints.cli.options import As, Data, Json
+
+scale = typer.Typer(help="Spread a store on PostgreSQL over many machines.", no_args_is_help=True)
+
+
+def migrate_store(
+    source: Annotated[
+        str, typer.Argument(metavar="FROM", help="A folder, a database file, sqlite:///… or postgresql://…")
+    ],
+    target: Annotated[str, typer.Argument(metavar="TO", help="The same, and empty.")],
+    as_json: Json = False,
+    _data: Data = None,
+    _subject: As = None,
+) -> None:
+    """Move a store to another backend, every row as it is, and compare both at the end.
+
+    Nobody may write to it meanwhile. Stopped in the middle, it goes on when it is run again.
+    """
+    from holdfast.entrypoints.cli.progress import shown_count
+    from holdfast.entrypoints.moving import move_store
+
+    with shown_count("entries over") as tell:
+        moved = move_store(source, target, progress=tell)
+    if as_json:
+        print(json.dumps(asdict(moved)))
+        return
+    print(
+        f"Moved and compared {moved.spaces} spaces, {moved.entries} entries, {moved.revisions} earlier revisions and "
+        f"{moved.grants} grants."
+    )
+    if moved.unreadable:
+        print(
+            f"{moved.unreadable} entries could not be opened (their key is not configured) and are not indexed."
+        )
+
+
+@scale.command()
+def citus(
+    database: Annotated[
+        str | None, typer.Argument(metavar="URL", help="postgresql://…; default: HOLDFAST_DATABASE_URL.")
+    ] = None,
+    as_json: Json = False,
+    data: Data = None,
+    _subject: As = None,
+) -> None:
+    """Distribute the tables by space over a Citus cluster, and check that a space's statements go to one shard."""
+    from holdfast.domain.errors import InvalidField
+    from holdfast.settings import load
+
+    url = database or load(data_dir=data).database_url or ""
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise InvalidField("Name the database: postgresql://…, or set HOLDFAST_DATABASE_URL.")
+    from holdfast.wiring import distribute
+
+    places = distribute(url)
+    if as_json:
+        print(json.dumps(places))
+        return
+    for table, place in places.items():
+        print(f"{table:12} {place}")

@@ -1,0 +1,286 @@
+"""Recall: the entries that answer a question, by words and by meaning, over every space the caller may search. Words
+alone are always enough; what the embedder cannot give is said, never hidden behind an empty list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+
+from holdfast.contracts.rows import ModelRow, Visible
+from holdfast.crypto.blind import blind_label
+from holdfast.domain.access import Op, sees
+from holdfast.domain.entry import Entry
+from holdfast.domain.limits import check_limit
+from holdfast.domain.principal import Caller
+from holdfast.operations.answers import Hit, Hits
+from holdfast.operations.ask import Ask
+from holdfast.operations.engine import Engine
+from holdfast.operations.enter import Entered, enter
+from holdfast.operations.index import SIGNALS_ONLY
+from holdfast.operations.resolve import visible_to
+from holdfast.operations.spaces import enterable
+from holdfast.search.analyser import analyse
+from holdfast.search.fusion import Ranking, common_scale, fuse
+from holdfast.search.question import Question, in_first_person, read_question
+from holdfast.search.space import Bools, Floats, Ints
+from holdfast.search.typos import corrections
+from holdfast.search.words import Postings, WordScores, rarities, read_postings, score_words
+from holdfast.storage.view import View
+
+SPARE = 10
+"""Entries ranked beyond the limit, in case some went since."""
+_AS_WRITTEN: Mapping[str, list[str]] = {}
+WORD_POOL = 200
+"""The best by words, whose cosine is exact in a large space too."""
+KEPT_FROM = 256
+"""In a space of this size what was derived is worth keeping."""
+VOCABULARY = 2_000
+"""Entries whose words are looked through when a question found none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """One space of a recall: what the caller may see there, and how it was ranked."""
+
+    entered: Entered
+    visible: Visible
+    view: View
+    """Of what the caller may see: nothing else has a part in any score."""
+    wanted: Bools | None
+    """What the filters leave; None without filters."""
+    words: WordScores | None = None
+    ranking: Ranking | None = None
+
+
+class Chosen(NamedTuple):
+    """An entry of a searched space, by its place there and by its number."""
+
+    searched: Searched
+    place: int
+    number: int
+    score: float
+
+
+def recall(engine: Engine, caller: Caller, ask: Ask) -> Hits:
+    limit = check_limit(ask.limit, engine.limits.search_hits)
+    now, serving = engine.clock(), engine.index.ready()
+    searched = enter_all(engine, caller, ask, serving, now)
+    if not ask.query.strip():
+        return Hits(_shown(engine, newest(searched, limit + SPARE), limit, explain=False))
+    ranked, degraded = rank(engine, searched, ask.query, serving, limit)
+    return Hits(_shown(engine, best(ranked, limit + SPARE), limit, explain=ask.explain), degraded)
+
+
+def enter_all(engine: Engine, caller: Caller, ask: Ask, serving: ModelRow | None, now: int) -> list[Searched]:
+    """The spaces that are named, or all that the caller may search, each with what may be seen of it."""
+    if ask.spaces is None:
+        enter(engine, caller, None, Op.SEARCH, now)  # a role without the rule to read is told so
+        found = enterable(engine, caller, Op.SEARCH, now)
+    else:
+        found = [enter(engine, caller, ref, Op.SEARCH, now) for ref in ask.spaces]
+    model, dimensions = (serving.model, serving.dimensions) if serving else (SIGNALS_ONLY, 0)
+    searched = []
+    for each in {one.space.id: one for one in found if one.space.stored}.values():
+        visible = visible_to(engine, each, ask.partitions, now)
+        view = engine.index.views.shown(visible, model, dimensions)
+        searched.append(Searched(each, visible, view, _wanted(engine, view, visible, ask)))
+    return searched
+
+
+def rank(
+    engine: Engine, searched: Sequence[Searched], text: str, serving: ModelRow | None, limit: int
+) -> tuple[list[Searched], str | None]:
+    """Every space ranked on one scale, and why words alone decided although an embedder is configured."""
+    _keep_signals(engine, searched, serving)
+    vector, degraded = _vector(engine, searched, text, serving)
+    question = read_question(text)
+    ranked = _ranked(engine, searched, question, vector, limit)
+    found = any(each.words is not None and each.words.top > 0 for each in ranked)
+    if vector is None and question.terms and not found:
+        spellings = _spellings(engine, searched, question)
+        if spellings:
+            ranked = _ranked(engine, searched, question, vector, limit, spellings)
+    return ranked, degraded
+
+
+def _ranked(
+    engine: Engine,
+    searched: Sequence[Searched],
+    question: Question,
+    vector: Floats | None,
+    limit: int,
+    spellings: Mapping[str, list[str]] = _AS_WRITTEN,
+) -> list[Searched]:
+    postings = [_postings(engine, each.view, question, spellings) for each in searched]
+    rarity = rarities([(each.view.prepared, own) for each, own in zip(searched, postings, strict=True)])
+    words = [
+        _words(each, score_words(each.view.prepared, own, rarity))
+        for each, own in zip(searched, postings, strict=True)
+    ]
+    cosines = [
+        None if vector is None else _cosines(engine, each, vector, own)
+        for each, own in zip(searched, words, strict=True)
+    ]
+    scale = common_scale(words, cosines)
+    return [
+        replace(
+            each,
+            words=score,
+            ranking=fuse(each.view.prepared, question, own, score, cosine, scale, limit + SPARE, each.wanted),
+        )
+        for each, own, score, cosine in zip(searched, postings, words, cosines, strict=True)
+    ]
+
+
+def _postings(engine: Engine, view: View, question: Question, spellings: Mapping[str, list[str]]) -> Postings:
+    """Where each term of the question stands, or the words that it is a slip for."""
+    meant = [
+        (number, one) for number, term in enumerate(question.terms) for one in spellings.get(term, [term])
+    ]
+    found = engine.index.views.occurrences(view, [one for _, one in meant])
+    if spellings:
+        found = found.counted_as([number for number, _ in meant])
+    return read_postings(view.prepared, question, found)
+
+
+def _words(each: Searched, scores: WordScores) -> WordScores:
+    return scores if each.wanted is None else replace(scores, score=scores.score * each.wanted)
+
+
+def _cosines(engine: Engine, each: Searched, vector: Floats, words: WordScores) -> Floats:
+    """What words put first is never judged by a guess at its meaning."""
+    sure = words.best(WORD_POOL) if each.view.matrix.coded else None
+    cosines = engine.index.views.cosines(each.view, vector, sure)
+    return cosines if each.wanted is None else cosines * each.wanted
+
+
+def _wanted(engine: Engine, view: View, visible: Visible, ask: Ask) -> Bools | None:
+    """What the filters leave, before any limit."""
+    masks = []
+    if ask.since_us is not None or ask.until_us is not None:
+        masks.append(view.during(ask.since_us, ask.until_us))
+    category = [("category", ask.category)] if ask.category else []
+    for kind, value in [*category, *(("tag", tag) for tag in ask.tags)]:
+        labels = [
+            blind_label(key, room, kind, value)
+            for key in engine.sealed.keyring.of(view.space).all()
+            for room in visible.partitions
+        ]
+        masks.append(engine.index.views.labelled(view, labels))
+    return np.logical_and.reduce(masks) if masks else None
+
+
+def _vector(
+    engine: Engine, searched: Sequence[Searched], text: str, serving: ModelRow | None
+) -> tuple[Floats | None, str | None]:
+    if not any(len(each.view) for each in searched) or not engine.index.embeds:
+        return None, None
+    named = {
+        name
+        for each in searched
+        if (people := each.view.prepared.people_named(text))
+        for name in each.view.spoke(people)
+    }
+    return engine.index.query_vector(in_first_person(text, named), serving)
+
+
+def _keep_signals(engine: Engine, searched: Sequence[Searched], serving: ModelRow | None) -> None:
+    """Without a model nothing else would keep what was just read from every entry."""
+    for each in searched:
+        if serving is None and len(each.view) >= KEPT_FROM:
+            progress = engine.sealed.store.derived.progress(SIGNALS_ONLY, each.view.space)
+            if each.view.state.seq > progress + KEPT_FROM:
+                engine.index.asked.add(each.view.space)
+                engine.index.wake()
+
+
+def _spellings(engine: Engine, searched: Sequence[Searched], question: Question) -> dict[str, list[str]]:
+    """For words that stand nowhere the near ones that the newest entries hold."""
+    vocabulary = {
+        term
+        for each in searched
+        for entry in open_shown(engine, each, each.view.columns.numbers[-VOCABULARY:].tolist())
+        for part in (entry.text, entry.hint, entry.key, *entry.tags)
+        for term in analyse(part)
+    }
+    return corrections(question.terms, vocabulary)
+
+
+def open_shown(engine: Engine, each: Searched, numbers: Sequence[int]) -> list[Entry]:
+    """The entries with these numbers that the caller may see now, in no stated order."""
+    rows = engine.sealed.store.entries.shown(each.visible, numbers)
+    entries = (head.entry for head in engine.sealed.heads(each.visible, rows))
+    return [
+        entry
+        for entry in entries
+        if entry is not None and sees(each.entered.caller, each.entered.space, entry, each.visible.now)
+    ]
+
+
+def best(searched: Sequence[Searched], count: int) -> list[Chosen]:
+    """The best entries of all spaces with their places and scores; ties go to the newer."""
+    found: list[tuple[float, int, int, Chosen]] = []
+    for each in searched:
+        if each.ranking is None or not each.ranking.order:
+            continue
+        order, columns = np.array(each.ranking.order), each.view.columns
+        scores, changed = each.ranking.scores[order].tolist(), columns.updated[order].tolist()
+        for place, number, score, updated in zip(
+            each.ranking.order, columns.numbers[order].tolist(), scores, changed, strict=True
+        ):
+            found.append((-score, -updated, -place, Chosen(each, place, number, score)))
+    found.sort(key=itemgetter(0, 1, 2))
+    return [chosen for _, _, _, chosen in found[:count]]
+
+
+def newest(searched: Sequence[Searched], count: int) -> list[Chosen]:
+    """An empty question asks for what changed last."""
+    found = [
+        (int(each.view.columns.updated[place]), place, each)
+        for each in searched
+        for place in _places(each)[-count:].tolist()
+    ]
+    found.sort(key=itemgetter(0, 1), reverse=True)
+    return [
+        Chosen(each, place, int(each.view.columns.numbers[place]), 0.0) for _, place, each in found[:count]
+    ]
+
+
+def _places(each: Searched) -> Ints:
+    everything = np.arange(len(each.view), dtype=np.int32)
+    return everything if each.wanted is None else everything[each.wanted]
+
+
+def _shown(engine: Engine, chosen: Sequence[Chosen], limit: int, *, explain: bool) -> list[Hit]:
+    """Each is read again as the store has it now: what went or changed hands meanwhile is not shown, and one of the
+    spare ones takes its place."""
+    hits: list[Hit] = []
+    start = 0
+    while len(hits) < limit and start < len(chosen):
+        some = chosen[start : start + limit - len(hits)]
+        start += len(some)
+        hits += _read_again(engine, some, explain=explain)
+    return hits
+
+
+def _read_again(engine: Engine, chosen: Sequence[Chosen], *, explain: bool) -> list[Hit]:
+    numbers: dict[int, tuple[Searched, list[int]]] = {}
+    for one in chosen:
+        numbers.setdefault(id(one.searched), (one.searched, []))[1].append(one.number)
+    entries = {
+        (searched, entry.number): entry
+        for searched, (each, wanted) in numbers.items()
+        for entry in open_shown(engine, each, wanted)
+        if not (entry.encrypted or entry.quarantined)
+    }
+    hits: list[Hit] = []
+    for each, place, number, score in chosen:
+        entry = entries.get((id(each), number))
+        if entry is not None:
+            why = each.ranking.explain(place) if explain and each.ranking else None
+            hits.append(Hit(entry, score, why))
+    return hits

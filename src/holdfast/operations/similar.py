@@ -1,0 +1,65 @@
+"""Which entries say nearly the same as one: found by words, and by meaning once vectors are there; judged by the
+guards of search/duplicates alone. Nothing is merged here: the caller decides."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from holdfast.domain.access import Op
+from holdfast.domain.entry import Entry
+from holdfast.domain.limits import check_limit
+from holdfast.domain.principal import Caller
+from holdfast.operations.answers import Similar
+from holdfast.operations.engine import Engine
+from holdfast.operations.index import SIGNALS_ONLY
+from holdfast.operations.recall import Searched, open_shown
+from holdfast.operations.resolve import Target, look_up, opened, seek
+from holdfast.search.duplicates import HINT_COSINE, Verdict, compare
+from holdfast.search.question import read_question
+from holdfast.search.space import Bools, Ints
+from holdfast.search.words import read_postings, score_words
+from holdfast.storage.view import View
+
+CANDIDATES = 20
+"""Entries looked at, by words and by meaning each."""
+SHOWN = 5
+
+
+def similar(engine: Engine, caller: Caller, target: Target, limit: int = SHOWN) -> list[Similar]:
+    """Nearest first, in the entry's own room of its space; itself left out."""
+    limit = check_limit(limit, engine.limits.search_hits)
+    sought = seek(engine, caller, target, Op.READ, engine.clock())
+    entry = opened(look_up(engine, sought))
+    if entry.encrypted or not entry.content.is_text:
+        return []
+    serving = engine.index.serving()
+    model, dimensions = (serving.model, serving.dimensions) if serving else (SIGNALS_ONLY, 0)
+    visible = sought.visible._replace(partitions=(entry.partition,))
+    view = engine.index.views.shown(visible, model, dimensions)
+    here = view.position(entry.number)
+    if here is None:
+        return []
+    others = np.arange(len(view)) != here
+    searched = Searched(sought.entered, visible, view, others)
+    cosines = engine.index.views.cosines_to(view, here) * others
+    near = np.union1d(
+        _by_words(engine, view, entry, others), np.flatnonzero(cosines >= HINT_COSINE)[-CANDIDATES:]
+    )
+    found = []
+    for other in open_shown(engine, searched, view.columns.numbers[near].tolist()):
+        place = view.position(other.number)
+        cosine = 0.0 if place is None else float(cosines[place])
+        likeness = compare(entry.text, other.text, cosine)
+        if likeness.verdict is not Verdict.DIFFERENT:
+            found.append(Similar(other, likeness.verdict.value, likeness.jaccard, likeness.guard))
+    found.sort(key=lambda one: (-one.jaccard, -one.entry.updated_us))
+    return found[:limit]
+
+
+def _by_words(engine: Engine, view: View, entry: Entry, others: Bools) -> Ints:
+    """Places of the entries that share most of its words."""
+    question = read_question(f"{entry.hint} {entry.text}")
+    found = engine.index.views.occurrences(view, question.terms)
+    scores = score_words(view.prepared, read_postings(view.prepared, question, found)).score * others
+    best = np.argsort(-scores, kind="stable")[:CANDIDATES]
+    return best[scores[best] > 0.0].astype(np.int32)

@@ -1,0 +1,241 @@
+"""What a ranking needs of a space and no query changes: made once per version of the space, kept beside its vectors."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.search.analyser import analyse
+from holdfast.search.constants import DEFAULT, Constants
+from holdfast.search.question import MONTH_TERMS, WEEKDAY_TERMS, name_terms
+from holdfast.search.space import (
+    NO_DAY,
+    NO_ENTRIES,
+    NOBODY,
+    Bools,
+    Bytes,
+    Field,
+    Floats,
+    Ints,
+    Occurrences,
+    Space,
+)
+from holdfast.search.traits import Role, Trait
+
+_UNIT_KEY_SHIFT = 32
+_BODY = int(Field.BODY)  # a member looked up in an enumeration costs a microsecond
+
+
+@dataclass(frozen=True, slots=True)
+class Lending:
+    """Which notes around a chunk borrow its words, and how much of them, a row for each neighbour. A missing neighbour
+    is the chunk itself, with a share of nothing."""
+
+    lends: Bools  # whether any borrows
+    borrowers: Ints
+    shares: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Talks:
+    """The entries that have a conversation, one conversation after the other."""
+
+    entries: NDArray[np.intp]
+    starts: NDArray[np.intp]
+    lengths: NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """The parts of every entry's day, all zero where `at` is unset."""
+
+    year: Ints
+    month: Bytes  # 1..12
+    day: Bytes  # 1..31
+    weekday: Bytes  # 1..7
+
+    def entries(self, term: str) -> Ints:
+        """Entries whose day is called by this term, as in "8 May 2023 Monday"."""
+        if term in MONTH_TERMS:
+            return _places(self.month == MONTH_TERMS[term])
+        if term in WEEKDAY_TERMS:
+            return _places(self.weekday == WEEKDAY_TERMS[term] + 1)
+        number = int(term) if term.isdecimal() and len(term) <= 4 else 0
+        if not number:
+            return NO_ENTRIES
+        return _places(self.day == number if number <= 31 else self.year == number)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    space: Space
+    constants: Constants
+    unit_norm: Floats
+    unit_starts: Ints
+    unit_keys: NDArray[np.int64]
+    one_chunk_each: bool
+    field_weight: Floats  # by Field
+    talk: Bools
+    lending: Lending
+    calendar: Calendar
+    name_terms: Mapping[str, tuple[int, ...]]  # the people a term may name, as numbers into `space.names`
+    talks: Talks
+    role: Floats
+    fixed_factors: Mapping[str, Floats]
+    factor: Floats  # 1 and what is fixed of all factors
+    tells_time: Floats
+    nothing: Floats  # a zero for every entry
+
+    def units(self, found: Occurrences) -> Ints:
+        """The chunk of each occurrence; what is not in the body counts for the first."""
+        if self.one_chunk_each:
+            return found.entries
+        keys = (found.entries.astype(np.int64) << _UNIT_KEY_SHIFT) + found.offsets
+        in_body = (np.searchsorted(self.unit_keys, keys, side="right") - 1).astype(np.int32)
+        return np.where(found.fields == _BODY, in_body, self.unit_starts[found.entries])
+
+    def all_units(self, entries: Ints) -> Ints:
+        """Every chunk of these entries."""
+        if self.one_chunk_each:
+            return entries
+        chosen = np.zeros(self.space.size, dtype=np.bool_)
+        chosen[entries] = True
+        return _places(chosen[self.space.unit_entry])
+
+    def spoken_by(self, people: tuple[int, ...]) -> Ints:
+        """Entries of these people, by their numbers in `space.names`."""
+        if not people:
+            return NO_ENTRIES
+        # One more place, reached by NOBODY as the last index, stays False.
+        is_named = np.zeros(len(self.space.names) + 1, dtype=np.bool_)
+        is_named[list(people)] = True
+        return _places(is_named[self.space.speaker] & self.talk)
+
+    def people_named(self, text: str) -> list[str]:
+        """The names of people who share a word with this text, for `in_first_person`."""
+        numbers = {number for term in analyse(text) for number in self.name_terms.get(term, ())}
+        return [self.space.names[number] for number in sorted(numbers)]
+
+
+def prepare(space: Space, constants: Constants = DEFAULT) -> Prepared:
+    average = max(float(space.unit_length.mean()), 1e-9) if len(space.unit_length) else 1.0
+    norm = 1.0 - constants.b + constants.b * (space.unit_length / np.float32(average))
+    fixed = _fixed_factors(space, constants)
+    return Prepared(
+        space=space,
+        constants=constants,
+        unit_norm=norm.astype(np.float32),
+        unit_starts=np.flatnonzero(np.diff(space.unit_entry, prepend=-1)).astype(np.int32),
+        unit_keys=(space.unit_entry.astype(np.int64) << _UNIT_KEY_SHIFT) + space.body_start,
+        one_chunk_each=len(space.unit_entry) == space.size,
+        field_weight=_field_weight(constants),
+        talk=_talk(space),
+        lending=_lending(space, constants),
+        calendar=_calendar(space.day),
+        name_terms=_people(space),
+        talks=_talks(space.conversation),
+        role=np.where(space.role == Role.ASSISTANT, constants.assistant, 1.0).astype(np.float32),
+        fixed_factors=fixed,
+        factor=sum(fixed.values(), np.ones(space.size, dtype=np.float32)),
+        tells_time=(_has(space, Trait.TELLS_TIME) & _talk(space)).astype(np.float32),
+        nothing=np.zeros(space.size, dtype=np.float32),
+    )
+
+
+def _field_weight(constants: Constants) -> Floats:
+    weight = np.ones(len(Field), dtype=np.float32)
+    weight[Field.HINT] = constants.hint_weight
+    weight[[Field.TAGS, Field.KEY]] = constants.label_weight
+    return weight
+
+
+def _fixed_factors(space: Space, constants: Constants) -> dict[str, Floats]:
+    talk = _talk(space)
+    answers = (space.previous != NOBODY) & _has(space, Trait.HOLDS_QUESTION)[space.previous] & talk
+    length = np.clip(np.log(np.maximum(space.characters, 1) / 100.0), -1.5, 1.5)
+    factors = {
+        "asks": -constants.asks * (_has(space, Trait.ASKS) & talk),
+        "answers": constants.answers * answers,
+        "length": constants.length * length * talk,
+        "tells time": constants.tells_time * (_has(space, Trait.TELLS_TIME) & talk),
+        "standing": constants.standing * (_has(space, Trait.STANDING) & (space.role == Role.USER)),
+        "pinned": constants.pinned * space.pinned,
+    }
+    return {name: part.astype(np.float32) for name, part in factors.items()}
+
+
+def _lending(space: Space, constants: Constants) -> Lending:
+    single: Bools = np.bincount(space.unit_entry, minlength=space.size) == 1
+    everyone = np.arange(space.size, dtype=np.int32)
+    previous, following = _step(everyone, space.previous, single), _step(everyone, space.following, single)
+    asks = _has(space, Trait.HOLDS_QUESTION) & _talk(space)
+    asked = constants.from_previous + constants.from_question
+    lent = [
+        (following, np.where(asks, asked, constants.from_previous)),
+        (previous, np.full(space.size, constants.from_next)),
+        (_step(following, space.following, single), np.full(space.size, constants.from_second_previous)),
+        (_step(previous, space.previous, single), np.full(space.size, constants.from_second_next)),
+    ]
+    own = np.arange(len(space.unit_entry), dtype=np.int32)
+    first = np.searchsorted(space.unit_entry, everyone).astype(np.int32)
+    borrowers = np.stack([to[space.unit_entry] for to, _ in lent])
+    shares = np.stack([share[space.unit_entry] for _, share in lent]).astype(np.float32)
+    nobody = borrowers == NOBODY
+    return Lending(
+        lends=~nobody.all(axis=0),
+        borrowers=np.where(nobody, own, first[borrowers]) if len(first) else borrowers,
+        shares=np.where(nobody, np.float32(0.0), shares),
+    )
+
+
+def _step(start: Ints, pointer: Ints, single: Bools) -> Ints:
+    """One step along `pointer` from where each entry has come to, ending where a note is long: only short notes lend
+    and borrow."""
+    target = np.where(start == NOBODY, NOBODY, pointer[start])
+    return np.where((target != NOBODY) & single[target] & single, target, NOBODY).astype(np.int32)
+
+
+def _talks(conversation: Ints) -> Talks:
+    order = np.argsort(conversation, kind="stable")
+    entries = order[np.count_nonzero(conversation == NOBODY) :]
+    starts = np.flatnonzero(np.diff(conversation[entries], prepend=NOBODY))
+    return Talks(entries, starts, np.diff(starts, append=len(entries)))
+
+
+def _calendar(day: Ints) -> Calendar:
+    known = day != NO_DAY
+    days = np.where(known, day, 0).astype("datetime64[D]")
+    months, years = days.astype("datetime64[M]"), days.astype("datetime64[Y]")
+    return Calendar(
+        year=np.where(known, years.astype(np.int64) + 1970, 0).astype(np.int32),
+        month=np.where(known, months.astype(np.int64) % 12 + 1, 0).astype(np.uint8),
+        day=np.where(known, (days - months).astype(np.int64) + 1, 0).astype(np.uint8),
+        # 1 January 1970 was a Thursday.
+        weekday=np.where(known, (day.astype(np.int64) + 3) % 7 + 1, 0).astype(np.uint8),
+    )
+
+
+def _people(space: Space) -> dict[str, tuple[int, ...]]:
+    people: defaultdict[str, list[int]] = defaultdict(list)
+    talking = np.unique(space.speaker[_talk(space)])
+    for number in talking[talking != NOBODY].tolist():
+        for term in name_terms(space.names[number]):
+            people[term].append(number)
+    return {term: tuple(numbers) for term, numbers in people.items()}
+
+
+def _talk(space: Space) -> Bools:
+    """Notes that one person said to another: questions, answers and length mean something there."""
+    said: Bools = space.role == Role.PERSON
+    return said
+
+
+def _has(space: Space, trait: Trait) -> Bools:
+    held: Bools = (space.traits & trait) != 0
+    return held
+
+
+def _places(where: Bools) -> Ints:
+    return np.flatnonzero(where).astype(np.int32)

@@ -1,0 +1,182 @@
+"""BM25 over the statistics of the searched spaces alone, where a short note also holds its neighbours' words, faintly.
+The borrowing happens per term and before saturation: a word both notes share counts once, a word only the neighbour has
+still counts."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from holdfast.search.prepared import Prepared
+from holdfast.search.question import Question
+from holdfast.search.space import NO_ENTRIES, Floats, Ints, Occurrences
+
+CELLS_AT_ONCE = 1 << 20
+"""Terms by chunks that are worked out in one go: a pasted page in a large space must not fill the memory."""
+_INT32_ENDS = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """What a space knows of one term of the question beside its places."""
+
+    people: tuple[int, ...]  # whom the term names, as numbers into `Space.names`
+    speakers: Ints  # entries of theirs
+    dates: Ints  # entries whose day it names
+    holders: int  # entries that hold the term in one of these ways
+    misleads: bool  # a name in many notes that no speaker answers to: vectors follow it, not the matter
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Where the terms of a question stand: for every occurrence the number of its term, its chunk, and what it counts
+    there, by its field and the chunk's length."""
+
+    terms: tuple[Term, ...]
+    numbers: Ints
+    units: Ints
+    amounts: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class WordScores:
+    """`score` is BM25 per entry, its best chunk; `ideal` what an entry holding every term about once would score."""
+
+    score: Floats
+    ideal: float
+
+    @property
+    def top(self) -> float:
+        return float(self.score.max(initial=0.0))
+
+    def best(self, count: int) -> Ints:
+        """Up to `count` entries with the highest scores, in no order: their cosines a scan should not guess."""
+        found = np.flatnonzero(self.score > 0.0).astype(np.int32)
+        if len(found) <= count:
+            return found
+        return found[np.argpartition(self.score[found], -count)[-count:]]
+
+
+def read_postings(prepared: Prepared, question: Question, found: Occurrences) -> Postings:
+    """`found` numbers the terms as the question does; speakers and dates come from the space."""
+    units = prepared.units(found)
+    people = [prepared.name_terms.get(term, ()) for term in question.terms]
+    speakers = [prepared.spoken_by(each) for each in people]
+    dates = [
+        prepared.calendar.entries(term) if term in question.date_terms else NO_ENTRIES
+        for term in question.terms
+    ]
+    holders = _holders(prepared, found, speakers, dates)
+    misleads = [
+        term in question.names and not named and _is_common(count, prepared.space.size)
+        for term, named, count in zip(question.terms, people, holders, strict=True)
+    ]
+    weights = [question.weight(term, prepared.constants.request_word) for term in question.terms]
+    return Postings(
+        tuple(map(Term, people, speakers, dates, holders, misleads, weights)),
+        found.terms,
+        units,
+        prepared.field_weight.take(found.fields) / prepared.unit_norm.take(units),
+    )
+
+
+def rarities(searched: Sequence[tuple[Prepared, Postings]]) -> list[float]:
+    """How rare each term of the question is over all these spaces together."""
+    size = sum(prepared.space.size for prepared, _ in searched)
+    by_term = zip(*(postings.terms for _, postings in searched), strict=True)
+    return [_rarity(size, sum(each.holders for each in same)) for same in by_term]
+
+
+def score_words(prepared: Prepared, postings: Postings, rarity: Sequence[float] | None = None) -> WordScores:
+    """Entries without any term, own or borrowed, score exactly 0. `rarity` from `rarities` makes spaces comparable."""
+    rarity = rarities([(prepared, postings)]) if rarity is None else rarity
+    worth = [rare * term.weight for rare, term in zip(rarity, postings.terms, strict=True)]
+    total = _total(prepared, postings, np.array(worth, dtype=np.float32))
+    if not prepared.one_chunk_each:
+        total = np.maximum.reduceat(total, prepared.unit_starts)
+    return WordScores(total, sum(worth))
+
+
+def _total(prepared: Prepared, postings: Postings, worth: Floats) -> Floats:
+    """BM25 of every chunk."""
+    k1 = np.float32(prepared.constants.k1)
+    total = np.zeros(len(prepared.space.unit_entry), dtype=np.float32)
+    for first, held in _held(prepared, postings):
+        # The second occurrence counts less than the first.
+        saturation = held + k1
+        held *= worth[first : first + len(held), None] * (k1 + np.float32(1.0))
+        held /= saturation
+        total += np.add.reduce(held, axis=0)
+    return total
+
+
+def _held(prepared: Prepared, postings: Postings) -> Iterator[tuple[int, Floats]]:
+    """How much of each term every chunk holds, own and borrowed: some terms at a time, the number of their first."""
+    units, constants = len(prepared.space.unit_entry), prepared.constants
+    at_once = max(1, CELLS_AT_ONCE // max(units, 1))
+    for first in range(0, len(postings.terms) if units else 0, at_once):
+        terms = postings.terms[first : first + at_once]
+        held = np.zeros((len(terms), units), dtype=np.float32)
+        _lend(prepared, _some(postings, first, len(terms)), held)
+        for row, term in zip(held, terms, strict=True):
+            if term.speakers.size:
+                row[prepared.all_units(term.speakers)] += np.float32(constants.speaker_term)
+            if term.dates.size:
+                row[prepared.all_units(term.dates)] += np.float32(constants.date_term)
+        yield first, held
+
+
+def _some(postings: Postings, first: int, count: int) -> tuple[Ints, Ints, Floats]:
+    """The occurrences of some of the terms, these numbered from 0."""
+    numbers, units, amounts = postings.numbers, postings.units, postings.amounts
+    if count == len(postings.terms):
+        return numbers, units, amounts
+    among = (numbers >= first) & (numbers < first + count)
+    return numbers[among] - np.int32(first), units[among], amounts[among]
+
+
+def _lend(prepared: Prepared, occurrences: tuple[Ints, Ints, Floats], held: Floats) -> None:
+    """Adds what each occurrence counts to its chunk, and a share of it to the notes around."""
+    numbers, units, amounts = occurrences
+    cells, lending = held.reshape(-1), prepared.lending
+    rows = numbers * np.int32(held.shape[1])
+    np.add.at(cells, rows + units, amounts)
+    lent = np.flatnonzero(lending.lends.take(units))
+    if lent.size:
+        units = units.take(lent)
+        borrowed = lending.borrowers.take(units, axis=1)
+        borrowed += rows.take(lent)
+        shares = lending.shares.take(units, axis=1)
+        shares *= amounts.take(lent)
+        np.add.at(cells, borrowed.reshape(-1), shares.reshape(-1))
+
+
+def _holders(
+    prepared: Prepared, found: Occurrences, speakers: Sequence[Ints], dates: Sequence[Ints]
+) -> list[int]:
+    """How many entries hold each term, each counted once."""
+    size, count = max(prepared.space.size, 1), len(speakers)
+    edges = np.arange(count + 1) * size
+    if edges[-1] <= _INT32_ENDS:  # the short ones are sorted far quicker
+        edges = edges.astype(np.int32)
+    cells = [edges.take(found.terms) + found.entries]
+    for entries in (speakers, dates):
+        cells += [edges[number] + each for number, each in enumerate(entries) if each.size]
+    held = np.sort(np.concatenate(cells))
+    differs = held[1:] != held[:-1]
+    return [
+        0 if first == end else 1 + int(np.count_nonzero(differs[first : end - 1]))
+        for first, end in pairwise(held.searchsorted(edges).tolist())
+    ]
+
+
+def _is_common(holders: int, size: int) -> bool:
+    """Half as rare, on the scale of `_rarity`, as a word of one entry."""
+    return holders * holders > size
+
+
+def _rarity(size: int, holders: int) -> float:
+    return math.log(1.0 + (size - holders + 0.5) / (holders + 0.5))

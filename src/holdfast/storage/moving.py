@@ -1,0 +1,263 @@
+"""Moving a store to another backend: every row as it is, sealed; words indexed and vectors laid down as the target
+keeps them. It can be stopped and run again: a space is done when its counters are there; all is compared at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+from uuid import UUID
+
+from holdfast.contracts.rows import (
+    STORE,
+    AuditRow,
+    DerivedRow,
+    EntryRow,
+    NameRow,
+    ReceiptRow,
+    RevisionRow,
+    SpaceState,
+    WholeSpace,
+)
+from holdfast.contracts.storage import Store, Transaction
+from holdfast.domain.errors import Conflict
+from holdfast.storage.codec import index_text, open_entry
+from holdfast.storage.keyring import SpaceKeys
+from holdfast.storage.sealed import Sealed
+from holdfast.storage.signals import carry_signals
+
+PAGE = 200
+
+Row = TypeVar("Row")
+Place = TypeVar("Place")
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    spaces: int
+    entries: int
+    revisions: int
+    grants: int
+    unreadable: int
+    """Entries whose key is not configured: moved as they are, found by no word until they are written again."""
+
+
+def move(source: Sealed, target: Store, progress: Progress | None = None) -> Moved:
+    """Copies everything, then compares every row. Nobody may write to the source meanwhile: what changed is refused at
+    the end, and moving again brings it over. `progress` is told how many entries are over."""
+    there = target.keys.of(STORE)
+    if there and there != source.store.keys.of(STORE):
+        raise Conflict("The target holds another store; choose an empty one.")
+    target.write(partial(_put_store, source=source.store))
+    for names in _names(source.store):
+        target.write(partial(_put_names, rows=names))
+    over = 0
+    for space in _spaces(source.store):
+        if _found(target, space.row.id) != space:
+            _move_space(source, target, space)
+        over += space.counts.entries
+        if progress is not None:
+            progress(over)
+    for receipts in _receipts(source.store):
+        target.write(partial(_put_receipts, rows=receipts))
+    _move_audit(source.store, target)
+    return compare(source, target)
+
+
+def compare(source: Sealed, target: Store) -> Moved:
+    """What both stores hold; Conflict when a row of one is not in the other as it is."""
+    ours = source.store
+    _require(ours.rules.all() == target.rules.all(), "the rules")
+    _require(_same(_names(ours), _names(target)), "the names")
+    _require(_same(_audit(ours), _audit(target)), "the audit log")
+    spaces = list(_spaces(ours))
+    _require(spaces == list(_spaces(target)), "the spaces and their counters")
+    entries = revisions = grants = unreadable = 0
+    for space in spaces:
+        id = space.row.id
+        where = f"the space {id}"
+        _require(ours.keys.of(id) == target.keys.of(id), f"the keys of {where}")
+        _require(sorted(ours.grants.on(id)) == sorted(target.grants.on(id)), f"the grants on {where}")
+        _require(ours.copies.members(id) == target.copies.members(id), f"the list of {where}")
+        _require(_same(_entries(ours, id), _entries(target, id)), f"the entries of {where}")
+        _require(_same(_revisions(ours, id), _revisions(target, id)), f"the revisions of {where}")
+        readable = source.keyring.of(id).readable
+        entries += sum(len(page) for page in _entries(ours, id))
+        unreadable += sum(row.key_id not in readable for page in _entries(ours, id) for row in page)
+        revisions += sum(len(page) for page in _revisions(ours, id))
+        grants += len(ours.grants.on(id))
+    return Moved(len(spaces), entries, revisions, grants, unreadable)
+
+
+def _require(equal: bool, what: str) -> None:
+    if not equal:
+        raise Conflict(f"The two stores differ in {what}: the source was written to meanwhile. Move again.")
+
+
+def _same(ours: Iterator[list[Row]], theirs: Iterator[list[Row]]) -> bool:
+    """Page by page: both sides are read in the same order and size."""
+    while True:
+        mine, other = next(ours, []), next(theirs, [])
+        if mine != other:
+            return False
+        if not mine:
+            return True
+
+
+# One space
+
+
+def _found(target: Store, space: UUID) -> WholeSpace | None:
+    """A space of the target with its counters, which are put last."""
+    page = target.copies.spaces(UUID(int=space.int - 1), 1)
+    return page[0] if page and page[0].row.id == space else None
+
+
+def _move_space(source: Sealed, target: Store, space: WholeSpace) -> None:
+    store, id, keys = source.store, space.row.id, source.keyring.of(space.row.id)
+    target.write(partial(_begin_space, source=store, space=space))
+    for entries in _entries(store, id):
+        target.write(partial(_put_entries, space=id, keys=keys, rows=entries))
+    for revisions in _revisions(store, id):
+        target.write(partial(_put_revisions, space=id, rows=revisions))
+    for model in store.models.all():
+        derived = store.derived.of(id, model.model)
+        for start in range(0, len(derived), PAGE):
+            rows = derived[start : start + PAGE]
+            rotated = target.vectors is not None
+            target.write(partial(_put_derived, space=id, keys=keys, rows=rows, rotated=rotated))
+        reached = store.derived.progress(model.model, id)
+        target.write(partial(_put_progress, space=id, model=model.model, reached=reached))
+    target.write(partial(_end_space, space=space))
+
+
+def _begin_space(tx: Transaction, source: Store, space: WholeSpace) -> None:
+    """What an earlier try left goes first. The counters stay at zero: they say that everything is there."""
+    id = space.row.id
+    nothing = space.counts._replace(seq=0, entries=0, indexed=0, length=0)
+    tx.copies.put_space(WholeSpace(space.row, nothing, SpaceState(0, 0, 0)))
+    tx.terms.drop_space(id)
+    tx.derived.drop_space(id)
+    tx.entries.delete_space(id)
+    for key in source.keys.of(id):
+        tx.copies.put_key(key)
+    for grant in source.grants.on(id):
+        tx.grants.put(grant)
+    tx.members.replace(id, source.copies.members(id))
+
+
+def _put_entries(tx: Transaction, space: UUID, keys: SpaceKeys, rows: Sequence[EntryRow]) -> None:
+    for row in rows:
+        tx.copies.put_entry(space, row)
+        key = keys.get(row.key_id)
+        if key is not None and row.length and row.trashed_us is None:
+            entry = open_entry(key, row)
+            if entry is not None:
+                tx.terms.put(space, row.number, index_text(key, entry.content, None)[0], replaces=False)
+
+
+def _put_revisions(tx: Transaction, space: UUID, rows: Sequence[RevisionRow]) -> None:
+    for row in rows:
+        tx.entries.add_revision(space, row)
+
+
+def _put_derived(
+    tx: Transaction, space: UUID, keys: SpaceKeys, rows: Sequence[DerivedRow], rotated: bool
+) -> None:
+    """What does not open is derived again."""
+    for row in rows:
+        key = keys.get(row.key_id)
+        carried = None if key is None else carry_signals(key, row, rotated=rotated)
+        if carried is not None:
+            tx.derived.put(space, carried)
+
+
+def _put_progress(tx: Transaction, space: UUID, model: int, reached: int) -> None:
+    tx.derived.advance(model, space, reached)
+
+
+def _end_space(tx: Transaction, space: WholeSpace) -> None:
+    tx.copies.put_space(space)
+
+
+# What belongs to no space
+
+
+def _put_store(tx: Transaction, source: Store) -> None:
+    for key in source.keys.of(STORE):
+        tx.copies.put_key(key)
+    for rule in source.rules.all():
+        tx.rules.put(rule)
+    for model in source.models.all():
+        tx.copies.put_model(model)
+
+
+def _put_names(tx: Transaction, rows: Sequence[NameRow]) -> None:
+    for row in rows:
+        tx.names.put(*row)
+
+
+def _put_receipts(tx: Transaction, rows: Sequence[ReceiptRow]) -> None:
+    for row in rows:
+        tx.receipts.put(row)
+
+
+def _move_audit(source: Store, target: Store) -> None:
+    """Goes on after the lines that are there."""
+    position = sum(len(page) for page in _audit(target))
+    while lines := source.audit.after(position, PAGE):
+        target.write(partial(_put_audit, rows=lines))
+        position += len(lines)
+
+
+def _put_audit(tx: Transaction, rows: Sequence[AuditRow]) -> None:
+    for row in rows:
+        tx.audit.append(row)
+
+
+# Pages
+
+
+def _spaces(store: Store) -> Iterator[WholeSpace]:
+    for page in _pages(lambda after: store.copies.spaces(after, PAGE), lambda space: space.row.id, STORE):
+        yield from page
+
+
+def _entries(store: Store, space: UUID) -> Iterator[list[EntryRow]]:
+    return _pages(lambda after: store.copies.entries(space, after, PAGE), lambda row: row.number, 0)
+
+
+def _revisions(store: Store, space: UUID) -> Iterator[list[RevisionRow]]:
+    return _pages(
+        lambda after: store.copies.revisions(space, after, PAGE),
+        lambda row: (row.number, row.revision),
+        (0, 0),
+    )
+
+
+def _names(store: Store) -> Iterator[list[NameRow]]:
+    return _pages(lambda after: store.copies.names(after, PAGE), lambda row: row.name, b"")
+
+
+def _receipts(store: Store) -> Iterator[list[ReceiptRow]]:
+    return _pages(
+        lambda after: store.copies.receipts(after, PAGE), lambda row: (row.principal, row.key), (b"", b"")
+    )
+
+
+def _audit(store: Store) -> Iterator[list[AuditRow]]:
+    position = 0
+    while page := store.audit.after(position, PAGE):
+        yield page
+        position += len(page)
+
+
+def _pages(
+    read: Callable[[Place], list[Row]], place_of: Callable[[Row], Place], start: Place
+) -> Iterator[list[Row]]:
+    after = start
+    while page := read(after):
+        yield page
+        after = place_of(page[-1])

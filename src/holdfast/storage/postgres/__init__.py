@@ -1,0 +1,1 @@
+"""The backend for many API nodes: PostgreSQL through psycopg. Holds sealed rows only."""

@@ -1,0 +1,185 @@
+"""Grants, lists of participants and of system access, and the rules of roles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from holdfast.contracts.rows import GrantRow, MemberRow, RuleRow
+from holdfast.storage.postgres.connections import OnConnection, Reader
+from holdfast.storage.postgres.statements import Statement, Values, of_space, of_store, shared
+
+_GRANT = "space_id, grantee, granted_by, level, created_us, expires_us, mac"
+
+
+class GrantReads:
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def of(self, space: UUID, grantee: bytes) -> list[GrantRow]:
+        return self._grants(_GRANTS_OF, {"space": space, "grantee": grantee})
+
+    def on(self, space: UUID) -> list[GrantRow]:
+        return self._grants(_GRANTS_ON, {"space": space})
+
+    def to(self, grantee: bytes) -> list[GrantRow]:
+        return self._grants(_GRANTS_TO, {"grantee": grantee})
+
+    def _grants(self, statement: Statement, values: Values) -> list[GrantRow]:
+        return list(map(GrantRow._make, self._reader.rows(statement, values)))
+
+
+_GRANTS_OF = of_space(
+    "grants.of",
+    f"SELECT {_GRANT} FROM holdfast.grants WHERE space_id = %(space)s AND grantee = %(grantee)s",
+)
+_GRANTS_ON = of_space(
+    "grants.on",
+    f"SELECT {_GRANT} FROM holdfast.grants WHERE space_id = %(space)s ORDER BY created_us, grantee",
+)
+_GRANTS_TO = of_store(
+    "grants.to",
+    f"SELECT {_GRANT} FROM holdfast.grants WHERE grantee = %(grantee)s ORDER BY created_us, space_id",
+    because="lists the spaces that were shared with a principal",
+)
+
+
+class GrantWrites(GrantReads):
+    def __init__(self, tx: OnConnection) -> None:
+        super().__init__(tx)
+        self._tx = tx
+
+    def put(self, row: GrantRow) -> None:
+        self._tx.run(_PUT_GRANT, {**row._asdict(), "level": int(row.level)})
+
+    def delete(self, space: UUID, grantee: bytes, granted_by: bytes) -> int:
+        return self._tx.count(_DELETE_GRANT, {"space": space, "grantee": grantee, "granted_by": granted_by})
+
+    def delete_expired(self, now: int, limit: int) -> int:
+        return self._tx.count(_DELETE_EXPIRED, {"now": now, "limit": limit})
+
+
+_PUT_GRANT = of_space(
+    "grants.put",
+    f"""
+    INSERT INTO holdfast.grants ({_GRANT})
+    VALUES (%(space)s, %(grantee)s, %(granted_by)s, %(level)s, %(created_us)s, %(expires_us)s, %(mac)s)
+    ON CONFLICT (space_id, grantee, granted_by)
+    DO UPDATE SET level = excluded.level,
+                  created_us = excluded.created_us,
+                  expires_us = excluded.expires_us,
+                  mac = excluded.mac
+    """,
+)
+_DELETE_GRANT = of_space(
+    "grants.delete",
+    """
+    DELETE FROM holdfast.grants
+     WHERE space_id = %(space)s
+       AND grantee = %(grantee)s
+       AND granted_by = %(granted_by)s
+    """,
+)
+_DELETE_EXPIRED = of_store(
+    "grants.delete_expired",
+    """
+    DELETE FROM holdfast.grants
+     WHERE (space_id, grantee, granted_by) IN (SELECT space_id, grantee, granted_by
+                                                 FROM holdfast.grants
+                                                WHERE expires_us <= %(now)s
+                                                LIMIT %(limit)s
+                                                  FOR UPDATE SKIP LOCKED)
+    """,
+    because="the sweep serves the store, not a caller",
+)
+
+
+class MemberReads:
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def levels(self, space: UUID, members: Sequence[bytes]) -> list[MemberRow]:
+        rows = self._reader.rows(_LEVELS, {"space": space, "members": list(members)})
+        return list(map(MemberRow._make, rows))
+
+    def lists_with(self, members: Sequence[bytes]) -> list[UUID]:
+        rows = self._reader.rows(_LISTS_WITH, {"members": list(members)})
+        return [space for (space,) in rows]
+
+
+_LEVELS = of_space(
+    "members.levels",
+    """
+    SELECT member, level, mac
+      FROM holdfast.members
+     WHERE space_id = %(space)s
+       AND member = ANY (%(members)s::bytea[])
+     ORDER BY array_position(%(members)s::bytea[], member)
+    """,
+)
+_LISTS_WITH = of_store(
+    "members.lists_with",
+    """
+    SELECT DISTINCT space_id
+      FROM holdfast.members
+     WHERE member = ANY (%(members)s::bytea[])
+     ORDER BY space_id
+    """,
+    because="lists the chats and systems that name a principal",
+)
+
+
+class MemberWrites(MemberReads):
+    def __init__(self, tx: OnConnection) -> None:
+        super().__init__(tx)
+        self._tx = tx
+
+    def replace(self, space: UUID, rows: Sequence[MemberRow]) -> None:
+        self._tx.run(_CLEAR_MEMBERS, {"space": space})
+        for row in rows:
+            self._tx.run(_ADD_MEMBER, {"space": space, **row._asdict(), "level": int(row.level)})
+
+
+_CLEAR_MEMBERS = of_space("members.replace, old", "DELETE FROM holdfast.members WHERE space_id = %(space)s")
+_ADD_MEMBER = of_space(
+    "members.replace",
+    """
+    INSERT INTO holdfast.members (space_id, member, level, mac)
+    VALUES (%(space)s, %(member)s, %(level)s, %(mac)s)
+    """,
+)
+
+
+class RuleReads:
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def all(self) -> list[RuleRow]:
+        return list(map(RuleRow._make, self._reader.rows(_RULES)))
+
+
+_OF_ROLES = "rules belong to roles, which are in no space"
+
+_RULES = shared(
+    "rules.all", "SELECT role, may_read, may_manage FROM holdfast.rules ORDER BY role", because=_OF_ROLES
+)
+
+
+class RuleWrites(RuleReads):
+    def __init__(self, tx: OnConnection) -> None:
+        super().__init__(tx)
+        self._tx = tx
+
+    def put(self, row: RuleRow) -> None:
+        self._tx.run(_PUT_RULE, row._asdict())
+
+
+_PUT_RULE = shared(
+    "rules.put",
+    """
+    INSERT INTO holdfast.rules (role, may_read, may_manage)
+    VALUES (%(role)s, %(read)s, %(manage)s)
+    ON CONFLICT (role) DO UPDATE SET may_read = excluded.may_read, may_manage = excluded.may_manage
+    """,
+    because=_OF_ROLES,
+)

@@ -1,0 +1,315 @@
+"""Connections to one database, lent from a pool. Every transaction takes a role and enters a space by settings that end
+with it, and no connection keeps anything between two of them: safe behind a pooler in transaction mode."""
+
+from __future__ import annotations
+
+import logging
+from array import array
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from struct import Struct
+from typing import Any, NamedTuple, Protocol, TypeAlias
+from uuid import UUID
+
+import psycopg
+from psycopg.adapt import Buffer, Dumper
+from psycopg.pq import Format
+from psycopg.rows import TupleRow
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+
+from holdfast.domain.errors import Unavailable
+from holdfast.storage.postgres.errors import CLOSED, translated
+from holdfast.storage.postgres.statements import NOTHING, Bound, Reach, Statement, Values
+
+Db: TypeAlias = psycopg.Connection[TupleRow]
+Row = tuple[Any, ...]
+log = logging.getLogger("holdfast")
+
+APP, STORE_WIDE = "holdfast_app", "holdfast_store"
+CONNECT_SECONDS = 5
+PREPARED_AFTER = 3
+"""So often a connection runs a statement before it is prepared, where that is wanted."""
+LOST_TRIES = 20
+"""A restarted server leaves a pool full of dead connections: each is tried once and thrown away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long something may take before the answer is Unavailable."""
+
+    pool_seconds: float = 10.0
+    statement_ms: int = 30_000
+    lock_ms: int = 10_000
+    idle_ms: int = 60_000
+    """A node that stops in the middle of a transaction loses it, and with it the space it was writing in."""
+
+
+class BigintArray(bytes):
+    """A bigint[] as PostgreSQL sends it."""
+
+    _HEAD = Struct(">iiIii")
+
+    @classmethod
+    def of(cls, numbers: list[int]) -> BigintArray:
+        if not numbers:
+            return cls(Struct(">iiI").pack(0, 0, 20))
+        items = [part for number in numbers for part in (8, number)]
+        return cls(cls._HEAD.pack(1, 0, 20, len(numbers), 1) + Struct(">" + "iq" * len(numbers)).pack(*items))
+
+
+class Halfvec(bytes):
+    """A halfvec as PostgreSQL sends it: the dimensions, then big-endian halves. Ours are little-endian."""
+
+    _HEAD = Struct(">HH")
+
+    @classmethod
+    def of(cls, stored: bytes) -> Halfvec:
+        return cls(cls._HEAD.pack(len(stored) // 2, 0) + _swapped(stored))
+
+    @classmethod
+    def stored(cls, sent: bytes) -> bytes:
+        return _swapped(sent[cls._HEAD.size :])
+
+
+def _swapped(halves: bytes) -> bytes:
+    turned = array("H", halves)
+    turned.byteswap()
+    return turned.tobytes()
+
+
+class _AsSent(Dumper):
+    format = Format.BINARY
+    oid = 0  # the statement's own cast says which type it is
+
+    def dump(self, obj: Buffer) -> Buffer:
+        return obj
+
+
+class Entered(NamedTuple):
+    """The role of a transaction, and the space whose rows it reaches."""
+
+    role: str
+    space: UUID | None
+
+
+def entered_by(statement: Statement, values: Values) -> Entered:
+    match statement.reach:
+        case Reach.SPACE:
+            return Entered(APP, values["space"])
+        case Reach.STORE:
+            return Entered(STORE_WIDE, None)
+        case Reach.SHARED:
+            return Entered(APP, None)
+
+
+ENTER = """
+SELECT set_config('role', %(role)s, true),
+       set_config('holdfast.space', %(space)s, true),
+       set_config('statement_timeout', %(statement_ms)s, true),
+       set_config('lock_timeout', %(lock_ms)s, true),
+       set_config('idle_in_transaction_session_timeout', %(idle_ms)s, true)
+"""
+
+
+class Reader(Protocol):
+    """Runs one reading statement to its end."""
+
+    def rows(self, statement: Statement, values: Values = NOTHING) -> list[Row]: ...
+
+
+class Connections:
+    def __init__(self, dsn: str, *, size: int, patience: Patience, prepared: bool = False) -> None:
+        self.dsn = dsn
+        self.size = size
+        self.patience = patience
+        self._settings = {
+            "statement_ms": str(patience.statement_ms),
+            "lock_ms": str(patience.lock_ms),
+            "idle_ms": str(patience.idle_ms),
+        }
+        self._pool: ConnectionPool[Db] = ConnectionPool(
+            dsn,
+            min_size=min(2, size),
+            max_size=size,
+            timeout=patience.pool_seconds,
+            reconnect_timeout=2.0,
+            kwargs=connecting(dsn, prepared=prepared),
+            configure=adapt,
+            open=False,
+            name="holdfast",
+        )
+        self._closed = False
+        self._pool.open()
+
+    @contextmanager
+    def lent(self) -> Iterator[Db]:
+        """A connection for one transaction; what is left open in it is undone."""
+        if self._closed:
+            raise Unavailable(CLOSED)
+        db = self._pool.getconn()
+        try:
+            yield db
+        finally:
+            self._pool.putconn(db)
+
+    def rows(
+        self, statement: Statement, values: Values = NOTHING, also: Mapping[str, str] = NOTHING
+    ) -> list[Row]:
+        """One statement in a transaction of its own, sent in one go, under these settings too. Asked again when the
+        connection is lost."""
+        for turn in range(LOST_TRIES):
+            try:
+                with self.lent() as db:
+                    return self._read(db, statement, values, also)
+            except psycopg.Error as error:
+                if not lost(error) or turn == LOST_TRIES - 1:
+                    raise translated(error) from error
+        raise AssertionError("the last turn returns or raises")
+
+    def _read(self, db: Db, statement: Statement, values: Values, also: Mapping[str, str]) -> list[Row]:
+        cursor = db.cursor(binary=True)
+        with db.pipeline():
+            db.execute(ENTER, self.entering(entered_by(statement, values)))
+            for name, value in also.items():
+                db.execute("SELECT set_config(%s, %s, true)", (name, value))
+            cursor.execute(statement.sql, values)
+        return cursor.fetchall()
+
+    def entering(self, entered: Entered) -> Mapping[str, str]:
+        space = "" if entered.space is None else str(entered.space)
+        return {"role": entered.role, "space": space, **self._settings}
+
+    def close(self) -> None:
+        self._closed = True
+        self._pool.close()
+
+
+class OnConnection:
+    """Statements of one transaction, on one given connection: what a job reads and writes through. It begins with the
+    first statement. A space is locked when it is entered: its writers take turns, each sees what the last one left."""
+
+    def __init__(self, db: Db, connections: Connections) -> None:
+        self.db = db
+        self._connections = connections
+        self._begun = False
+        self._at: Entered | None = None
+        self._locked: set[int] = set()
+        self._before: list[tuple[str, Values]] = []
+        self.failure: psycopg.Error | None = None
+        self._kept_back: list[tuple[tuple[bytes, ...], Callable[[], list[Bound]]]] = []
+
+    @property
+    def begun(self) -> bool:
+        return self._begun
+
+    def keep_back(self, tables: tuple[bytes, ...], left: Callable[[], list[Bound]]) -> None:
+        """Some writes wait for the commit. What is `left` of them is sent before a statement that names their tables,
+        so that a job sees what it wrote; who gives it forgets it."""
+        self._kept_back.append((tables, left))
+
+    def rows(self, statement: Statement, values: Values = NOTHING) -> list[Row]:
+        return self._run(statement, values).fetchall()
+
+    def run(self, statement: Statement, values: Values = NOTHING) -> None:
+        self._run(statement, values)
+
+    def count(self, statement: Statement, values: Values = NOTHING) -> int:
+        """Executes a writing statement and says how many rows it changed."""
+        return self._run(statement, values).rowcount
+
+    def run_last(self, statements: list[Bound]) -> None:
+        """The last statements of the transaction and its COMMIT, sent in one go; one that fails ends the others too."""
+        with self.db.pipeline():
+            for statement, values in statements:
+                self._send(statement, values)
+            self.db.execute("COMMIT")
+
+    def lock(self, name: bytes) -> None:
+        """Lets only one transaction at a time go on from here to its end; sent along with the next statement."""
+        key = lock_key(name)
+        if key not in self._locked:
+            self._locked.add(key)
+            self._before.append((_LOCK, {"key": key}))
+
+    def _run(self, statement: Statement, values: Values) -> psycopg.Cursor[TupleRow]:
+        cursor, kept_back = self.db.cursor(binary=True), self._before_looking(statement)
+        self._enter(entered_by(statement, values))
+        try:
+            if self._before or kept_back:
+                with self.db.pipeline():
+                    for kept, said in kept_back:
+                        self._send(kept, said)
+                    self._enter(entered_by(statement, values))
+                    self._send_before()
+                    cursor.execute(statement.sql, values)
+            else:
+                cursor.execute(statement.sql, values)
+        except psycopg.Error as error:
+            self.failure = self.failure or error
+            raise
+        return cursor
+
+    def _before_looking(self, statement: Statement) -> list[Bound]:
+        return [
+            kept
+            for tables, left in self._kept_back
+            if any(table in statement.sql for table in tables)
+            for kept in left()
+        ]
+
+    def _send(self, statement: Statement, values: Values) -> None:
+        self._enter(entered_by(statement, values))
+        self._send_before()
+        self.db.execute(statement.sql, values)
+
+    def _enter(self, wanted: Entered) -> None:
+        if not self._begun:
+            self._begun = True
+            self._before.insert(0, ("BEGIN", {}))
+        if wanted.space is not None:
+            self._go_to(wanted)
+            self.lock(wanted.space.bytes)
+        elif self._at is None or (wanted.role == STORE_WIDE != self._at.role):
+            self._go_to(wanted)
+
+    def _go_to(self, wanted: Entered) -> None:
+        if wanted != self._at:
+            self._at = wanted
+            self._before.append((ENTER, self._connections.entering(wanted)))
+
+    def _send_before(self) -> None:
+        before, self._before = self._before, []
+        for sql, values in before:
+            self.db.execute(sql, values)
+
+
+_LOCK = "SELECT pg_advisory_xact_lock(%(key)s)"
+
+
+def lock_key(name: bytes) -> int:
+    return int.from_bytes(blake2b(name, digest_size=8, person=b"holdfast lock").digest(), "big", signed=True)
+
+
+def connecting(dsn: str, *, prepared: bool = False) -> dict[str, Any]:
+    """Without prepared statements unless they are asked for: they stay behind on a connection, and an older pooler in
+    transaction mode gives it to someone else."""
+    said = psycopg.conninfo.conninfo_to_dict(dsn)
+    wait = {} if "connect_timeout" in said else {"connect_timeout": CONNECT_SECONDS}
+    name = {} if "application_name" in said else {"application_name": "holdfast"}
+    threshold = PREPARED_AFTER if prepared else None
+    return {"autocommit": True, "prepare_threshold": threshold, **wait, **name}
+
+
+def adapt(db: psycopg.Connection[Any]) -> None:
+    db.adapters.register_dumper(BigintArray, _AsSent)
+    db.adapters.register_dumper(Halfvec, _AsSent)
+
+
+def lost(error: psycopg.Error) -> bool:
+    """Whether the connection was lost or the server was going away, so that another connection may do better."""
+    if isinstance(error, psycopg.errors.AdminShutdown | psycopg.errors.CrashShutdown):
+        return True
+    is_connection = isinstance(error, psycopg.OperationalError) and (error.sqlstate or "08")[:2] == "08"
+    return is_connection and not isinstance(error, PoolClosed | PoolTimeout)

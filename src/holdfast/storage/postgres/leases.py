@@ -1,0 +1,58 @@
+"""Who does some work in a space, and until when: so that several workers share it and none embeds what another is
+embedding. A lease is a row with an end, not a lock of a connection: it needs no session and ends with a dead worker.
+Taking one twice does no harm, so after a lost connection it is simply tried again."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from holdfast.storage.postgres.connections import Connections
+from holdfast.storage.postgres.statements import of_space
+
+STILL_GOOD = 0.9
+"""A holder asks before every entry. With so much of the time it asks for still left, nothing is prolonged."""
+
+
+class Leases:
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._held: dict[tuple[UUID, str, str], int] = {}
+
+    def take(self, space: UUID, work: str, holder: str, now: int, until: int) -> bool:
+        """Takes or prolongs the lease; False while another holder has it. Nobody takes one before its end."""
+        lease = space, work, holder
+        if self._held.get(lease, now) - now > (until - now) * STILL_GOOD:
+            return True
+        self._held.pop(lease, None)
+        values = {"space": space, "work": work, "holder": holder, "now": now, "until": until}
+        taken = bool(self._connections.rows(_TAKE, values))
+        if taken:
+            self._held[lease] = until
+        return taken
+
+    def give_back(self, space: UUID, work: str, holder: str) -> None:
+        self._held.pop((space, work, holder), None)
+        self._connections.rows(_GIVE_BACK, {"space": space, "work": work, "holder": holder})
+
+
+_TAKE = of_space(
+    "leases.take",
+    """
+    INSERT INTO holdfast.leases (space_id, work, holder, until_us)
+    VALUES (%(space)s, %(work)s, %(holder)s, %(until)s)
+    ON CONFLICT (space_id, work)
+    DO UPDATE SET holder = excluded.holder, until_us = excluded.until_us
+     WHERE leases.holder = excluded.holder OR leases.until_us <= %(now)s
+    RETURNING true
+    """,
+)
+_GIVE_BACK = of_space(
+    "leases.give_back",
+    """
+    DELETE FROM holdfast.leases
+     WHERE space_id = %(space)s
+       AND work = %(work)s
+       AND holder = %(holder)s
+    RETURNING true
+    """,
+)

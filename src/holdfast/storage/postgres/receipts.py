@@ -1,0 +1,93 @@
+"""What idempotency keys were answered."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from holdfast.contracts.rows import ReceiptRow
+from holdfast.storage.postgres.connections import OnConnection, Reader
+from holdfast.storage.postgres.statements import shared
+
+_COLUMNS = "principal, key, space_id, request, number, revision, created, redacted, expires_us, created_us"
+_BY_PRINCIPAL = "receipts belong to a principal, whatever space was written in"
+
+
+class ReceiptReads:
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def get(self, principal: bytes, key: bytes) -> ReceiptRow | None:
+        rows = self._reader.rows(_GET, {"principal": principal, "key": key})
+        return ReceiptRow._make(rows[0]) if rows else None
+
+
+_GET = shared(
+    "receipts.get",
+    f"SELECT {_COLUMNS} FROM holdfast.receipts WHERE principal = %(principal)s AND key = %(key)s",
+    because=_BY_PRINCIPAL,
+)
+
+
+class ReceiptWrites(ReceiptReads):
+    def __init__(self, tx: OnConnection) -> None:
+        super().__init__(tx)
+        self._tx = tx
+
+    def get(self, principal: bytes, key: bytes) -> ReceiptRow | None:
+        """Two requests with one key take turns, so that the second sees what the first was answered."""
+        self._tx.lock(b"receipt" + principal + key)
+        return super().get(principal, key)
+
+    def put(self, row: ReceiptRow) -> None:
+        self._tx.run(_PUT, row._asdict())
+
+    def delete_before(self, moment: int, limit: int) -> int:
+        return self._tx.count(_DELETE_BEFORE, {"moment": moment, "limit": limit})
+
+    def delete_entry(self, space: UUID, number: int) -> int:
+        return self._tx.count(_DELETE_ENTRY, {"space": space, "number": number})
+
+    def delete_space(self, space: UUID) -> int:
+        return self._tx.count(_DELETE_SPACE, {"space": space})
+
+
+_PUT = shared(
+    "receipts.put",
+    f"""
+    INSERT INTO holdfast.receipts ({_COLUMNS})
+    VALUES (%(principal)s, %(key)s, %(space)s, %(request)s, %(number)s, %(revision)s, %(created)s, %(redacted)s,
+            %(expires_us)s, %(created_us)s)
+    ON CONFLICT (principal, key)
+    DO UPDATE SET space_id = excluded.space_id,
+                  request = excluded.request,
+                  number = excluded.number,
+                  revision = excluded.revision,
+                  created = excluded.created,
+                  redacted = excluded.redacted,
+                  expires_us = excluded.expires_us,
+                  created_us = excluded.created_us
+    """,
+    because=_BY_PRINCIPAL,
+)
+_DELETE_BEFORE = shared(
+    "receipts.delete_before",
+    """
+    DELETE FROM holdfast.receipts
+     WHERE (principal, key) IN (SELECT principal, key
+                                  FROM holdfast.receipts
+                                 WHERE created_us < %(moment)s
+                                 LIMIT %(limit)s
+                                   FOR UPDATE SKIP LOCKED)
+    """,
+    because=_BY_PRINCIPAL,
+)
+_DELETE_ENTRY = shared(
+    "receipts.delete_entry",
+    "DELETE FROM holdfast.receipts WHERE space_id = %(space)s AND number = %(number)s",
+    because=_BY_PRINCIPAL,
+)
+_DELETE_SPACE = shared(
+    "receipts.delete_space",
+    "DELETE FROM holdfast.receipts WHERE space_id = %(space)s",
+    because=_BY_PRINCIPAL,
+)

@@ -1,0 +1,95 @@
+"""The PostgreSQL store: a pool of connections, the writer, and the contracts they fulfil."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+from uuid import UUID
+
+from holdfast.contracts.rows import KeyRow
+from holdfast.contracts.storage import Job
+from holdfast.storage.postgres.access import GrantReads, MemberReads, RuleReads
+from holdfast.storage.postgres.audit import AuditReads
+from holdfast.storage.postgres.connections import Connections, Patience
+from holdfast.storage.postgres.copies import CopyReads
+from holdfast.storage.postgres.derived import DerivedReads
+from holdfast.storage.postgres.entries import EntryReads
+from holdfast.storage.postgres.keys import KeyReads, NameReads
+from holdfast.storage.postgres.leases import Leases
+from holdfast.storage.postgres.migrate import migrate
+from holdfast.storage.postgres.models import ModelReads
+from holdfast.storage.postgres.outlines import OutlineReads
+from holdfast.storage.postgres.receipts import ReceiptReads
+from holdfast.storage.postgres.spaces import SpaceReads
+from holdfast.storage.postgres.terms import TermReads
+from holdfast.storage.postgres.vectors import VectorReads, build_vector_index, drop_vector_index
+from holdfast.storage.postgres.writer import Writer
+
+CONNECTIONS = 10
+FOR_READERS = 2
+"""So many connections are never taken by writers."""
+
+T = TypeVar("T")
+
+
+class PostgresStore:
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._writer = Writer(connections, at_once=max(1, connections.size - FOR_READERS))
+        self.entries = EntryReads(connections)
+        self.outlines = OutlineReads(connections)
+        self.terms = TermReads(connections)
+        self.derived = DerivedReads(connections)
+        self.models = ModelReads(connections)
+        self.copies = CopyReads(connections)
+        self.vectors = VectorReads(connections)
+        self.spaces = SpaceReads(connections)
+        self.names = NameReads(connections)
+        self.keys = KeyReads(connections)
+        self.grants = GrantReads(connections)
+        self.members = MemberReads(connections)
+        self.rules = RuleReads(connections)
+        self.receipts = ReceiptReads(connections)
+        self.audit = AuditReads(connections)
+        self.leases = Leases(connections)
+
+    @property
+    def remote(self) -> bool:
+        return True
+
+    @property
+    def unclean(self) -> bool:
+        return self._writer.unclean
+
+    def submit(self, job: Job[T]) -> Future[T]:
+        return self._writer.submit(job)
+
+    def write(self, job: Job[T]) -> T:
+        return self._writer.write(job)
+
+    def build_vector_index(self, space: UUID, model: int, dimensions: int) -> str:
+        return build_vector_index(self._connections.dsn, space, model, dimensions)
+
+    def drop_vector_index(self, space: UUID, model: int) -> None:
+        drop_vector_index(self._connections.dsn, space, model)
+
+    def close(self) -> None:
+        self._writer.close()
+        self._connections.close()
+
+
+def open_database(
+    dsn: str,
+    *,
+    connections: int = CONNECTIONS,
+    patience: Patience | None = None,
+    prepared: bool = False,
+    check: Callable[[list[KeyRow]], None] | None = None,
+) -> PostgresStore:
+    """Opens or makes the store in a database. `prepared` keeps plans on the connections: quicker, where no pooler in
+    transaction mode stands in between. `check` sees the store's own keys before anything is changed, and may refuse."""
+    migrate(dsn, check=check)
+    return PostgresStore(
+        Connections(dsn, size=connections, patience=patience or Patience(), prepared=prepared)
+    )

@@ -1,0 +1,142 @@
+"""Vectors that PostgreSQL compares itself, through pgvector. They are rotated by a key of their space, above storage,
+which keeps every inner product. Exact within a space; an owner of a huge one may add an index."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import psycopg
+from psycopg import sql
+
+from holdfast.domain.errors import InvalidField
+from holdfast.storage.postgres.connections import Connections, Halfvec
+from holdfast.storage.postgres.errors import translated
+from holdfast.storage.postgres.statements import Statement, of_space
+
+PARTITIONS = 16
+LARGEST_INDEXED = 4_000
+"""pgvector indexes halfvec up to so many dimensions."""
+
+
+class VectorReads:
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    def cosines(self, space: UUID, model: int, key_id: int, query: bytes, limit: int | None) -> str:
+        values = {
+            "space": space,
+            "model": model,
+            "key_id": key_id,
+            "query": Halfvec.of(query),
+            "limit": limit,
+        }
+        statement = _ALL if limit is None else _nearest(len(query) // 2)
+        return str(self._connections.rows(statement, values, _GO_ON)[0][0] or "")
+
+
+_GO_ON = {"hnsw.iterative_scan": "strict_order"}
+"""An index gives 40 at a time; it goes on until there are as many as asked for."""
+
+
+_ALL = of_space(
+    "vectors.cosines",
+    """
+    SELECT string_agg(near.number || ':' || near.cosine, ',')
+      FROM (SELECT number, (-(vector <#> %(query)s::halfvec))::real AS cosine
+              FROM holdfast.derived
+             WHERE space_id = %(space)s
+               AND model = %(model)s
+               AND key_id = %(key_id)s
+               AND vector IS NOT NULL
+             ORDER BY cosine DESC, number) AS near
+    """,
+)
+
+_NEAREST = """
+    SELECT string_agg(near.number || ':' || near.cosine, ',' ORDER BY near.cosine DESC, near.number)
+      FROM (SELECT number,
+                   (-(vector::halfvec({dimensions}) <#> %(query)s::halfvec({dimensions})))::real AS cosine
+              FROM holdfast.derived
+             WHERE space_id = %(space)s
+               AND model = %(model)s
+               AND key_id = %(key_id)s
+               AND vector IS NOT NULL
+             ORDER BY vector::halfvec({dimensions}) <#> %(query)s::halfvec({dimensions}), number
+             LIMIT %(limit)s) AS near
+    """
+
+_ONE_DIMENSION = of_space("vectors.cosines, nearest", _NEAREST.format(dimensions=384))
+
+
+def _nearest(dimensions: int) -> Statement:
+    """The number of dimensions is part of the type that an index is made for, and a type cannot be bound."""
+    return _ONE_DIMENSION._replace(sql=_NEAREST.format(dimensions=f"{dimensions:d}").encode())
+
+
+def build_vector_index(dsn: str, space: UUID, model: int, dimensions: int) -> str:
+    """An HNSW index over the vectors of one model in one space, made while everything goes on; says its name. With it
+    the nearest are found in milliseconds among millions, and a few of them may be missed."""
+    if not 0 < dimensions <= LARGEST_INDEXED:
+        raise InvalidField(f"Vectors of 1 to {LARGEST_INDEXED} dimensions can be indexed.")
+    name = _index_name(space, model)
+    make = sql.SQL(
+        """
+        CREATE INDEX CONCURRENTLY IF NOT EXISTS {name}
+            ON holdfast.{partition}
+         USING hnsw ((vector::halfvec({dimensions})) halfvec_ip_ops)
+         WHERE space_id = {space} AND model = {model} AND vector IS NOT NULL
+        """
+    )
+    try:
+        with psycopg.connect(dsn, autocommit=True) as db:
+            _drop_unfinished(db, name)
+            db.execute(
+                make.format(
+                    name=sql.Identifier(name),
+                    partition=sql.Identifier(_partition(db, space)),
+                    dimensions=sql.Literal(dimensions),
+                    space=sql.Literal(str(space)),
+                    model=sql.Literal(model),
+                )
+            )
+    except psycopg.Error as error:
+        raise translated(error) from error
+    return name
+
+
+def drop_vector_index(dsn: str, space: UUID, model: int) -> None:
+    """Does nothing when there is none."""
+    try:
+        with psycopg.connect(dsn, autocommit=True) as db:
+            _drop(db, _index_name(space, model))
+    except psycopg.Error as error:
+        raise translated(error) from error
+
+
+def _drop_unfinished(db: psycopg.Connection[tuple[object, ...]], name: str) -> None:
+    """An index whose making was interrupted is kept up to date but never used."""
+    broken = db.execute(
+        "SELECT 1 FROM pg_index WHERE indexrelid = to_regclass('holdfast.' || %s) AND NOT indisvalid", (name,)
+    ).fetchall()
+    if broken:
+        _drop(db, name)
+
+
+def _drop(db: psycopg.Connection[tuple[object, ...]], name: str) -> None:
+    db.execute(sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS holdfast.{name}").format(name=sql.Identifier(name)))
+
+
+def _partition(db: psycopg.Connection[tuple[object, ...]], space: UUID) -> str:
+    rows = db.execute(
+        """
+        SELECT remainder
+          FROM generate_series(0, %(partitions)s - 1) AS remainder
+         WHERE satisfies_hash_partition('holdfast.derived'::regclass, %(partitions)s, remainder, %(space)s::uuid)
+        """,
+        {"partitions": PARTITIONS, "space": space},
+    ).fetchall()
+    return f"derived_{rows[0][0]:02d}"
+
+
+def _index_name(space: UUID, model: int) -> str:
+    return f"derived_near_{space.hex}_{model}"

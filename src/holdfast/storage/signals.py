@@ -1,0 +1,130 @@
+"""What recall knows of an entry beyond its words, as it is kept sealed beside it: where, when and by whom it was said,
+what kind of sentence it is, and how long its parts are; behind that its vector, when a model made one."""
+
+from __future__ import annotations
+
+import struct
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast.contracts.rows import DerivedRow, EntryRow
+from holdfast.crypto.keys import DataKey
+from holdfast.crypto.sealing import seal_derived, unseal_derived
+from holdfast.domain.entry import Content, Entry
+from holdfast.search.analyser import analyse
+from holdfast.search.traits import chunks, traits_of
+from holdfast.storage.codec import label_terms
+from holdfast.storage.sealed import Sealed
+
+if TYPE_CHECKING:
+    from holdfast.search.space import Floats
+
+NO_CONVERSATION = bytes(8)
+NEVER = -(1 << 63)
+
+_HEAD = struct.Struct(">B8sqBIIHH")
+_FORMAT = 1
+
+
+class Signals(NamedTuple):
+    conversation: bytes
+    """A hash that tells conversations apart."""
+    at_us: int
+    """NEVER when it is not said."""
+    traits: int
+    characters: int
+    label_terms: int
+    """Terms of hint, tags and key together."""
+    chunk_terms: tuple[int, ...]
+    """Terms of each chunk of the body."""
+    speaker: str
+
+
+def signals_of(content: Content) -> Signals:
+    text = content.text
+    return Signals(
+        conversation_id(content.conversation),
+        NEVER if content.at_us is None else content.at_us,
+        traits_of(text),
+        len(text),
+        sum(map(len, label_terms(content))),
+        tuple(len(analyse(chunk)) for chunk in chunks(text)),
+        content.speaker or "",
+    )
+
+
+def conversation_id(conversation: str | None) -> bytes:
+    if not conversation:
+        return NO_CONVERSATION
+    return blake2b(conversation.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def pack_signals(signals: Signals, vector: bytes) -> bytes:
+    speaker = signals.speaker.encode("utf-8", "surrogatepass")
+    lengths = signals.chunk_terms
+    head = _HEAD.pack(_FORMAT, *signals[:5], len(lengths), len(speaker))
+    return head + struct.pack(f">{len(lengths)}I", *lengths) + speaker + vector
+
+
+def unpack_signals(plain: bytes) -> tuple[Signals, bytes] | None:
+    """The signals and the bytes of the vector (none for model 0); None for a format of another version."""
+    if not plain or plain[0] != _FORMAT:
+        return None
+    _, conversation, at_us, traits, characters, labels, count, letters = _HEAD.unpack_from(plain)
+    middle = _HEAD.size + 4 * count
+    end = middle + letters
+    lengths = struct.unpack_from(f">{count}I", plain, _HEAD.size)
+    speaker = plain[middle:end].decode("utf-8", "surrogatepass")
+    return Signals(conversation, at_us, traits, characters, labels, lengths, speaker), plain[end:]
+
+
+def seal_signals(
+    sealed: Sealed, key: DataKey, row: EntryRow, model: int, entry: Entry, vector: Floats | None
+) -> DerivedRow:
+    """What is kept beside a head: its signals, and its vector sealed with them, or rotated where the store compares."""
+    inside = outside = b""
+    if vector is not None:
+        from holdfast.storage.rotation import rotated
+        from holdfast.storage.vectors import stored_vector
+
+        if sealed.store.vectors is None:
+            inside = stored_vector(vector)
+        else:
+            outside = stored_vector(rotated(key, vector))
+    plain = pack_signals(signals_of(entry.content), inside)
+    closed = seal_derived(key, row.number, row.revision, model, plain)
+    return DerivedRow(row.number, model, row.revision, key.key_id, closed, outside)
+
+
+def reseal_signals(old: DataKey, new: DataKey, row: DerivedRow) -> DerivedRow | None:
+    """The same under another key of the space; None when it does not open."""
+    plain = unseal_derived(old, row.number, row.revision, row.model, row.sealed)
+    if plain is None:
+        return None
+    closed, vector = seal_derived(new, row.number, row.revision, row.model, plain), row.vector
+    if vector:
+        from holdfast.storage.rotation import rotated, turned_back
+        from holdfast.storage.vectors import opened_vector, stored_vector
+
+        vector = stored_vector(rotated(new, turned_back(old, opened_vector(vector))))
+    return row._replace(key_id=new.key_id, sealed=closed, vector=vector)
+
+
+def carry_signals(key: DataKey, row: DerivedRow, *, rotated: bool) -> DerivedRow | None:
+    """The same as another backend keeps it: the vector sealed with the signals, or rotated beside them. None when it
+    does not open."""
+    plain = unseal_derived(key, row.number, row.revision, row.model, row.sealed)
+    opened = None if plain is None else unpack_signals(plain)
+    if opened is None or bool(row.vector) == rotated or not (row.vector or opened[1]):
+        return None if opened is None else row
+    from holdfast.storage.rotation import rotated as turned
+    from holdfast.storage.rotation import turned_back
+    from holdfast.storage.vectors import opened_vector, stored_vector
+
+    signals, inside = opened
+    if rotated:
+        inside, outside = b"", stored_vector(turned(key, opened_vector(inside)))
+    else:
+        inside, outside = stored_vector(turned_back(key, opened_vector(row.vector))), b""
+    closed = seal_derived(key, row.number, row.revision, row.model, pack_signals(signals, inside))
+    return row._replace(sealed=closed, vector=outside)

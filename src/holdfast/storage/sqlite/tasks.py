@@ -1,0 +1,139 @@
+"""Jobs on their way to the writer, and callers on their way back.
+
+The driver lets go of the interpreter at every statement. A crowd of callers awake at the same time would take it away
+each time, which costs more than the writing; so the writer starts once they all wait, and they wake one by one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future
+from threading import Condition, Lock, current_thread, main_thread
+from typing import Any
+
+from holdfast.contracts.storage import Job
+from holdfast.domain.errors import Unavailable
+
+BATCH = 256
+GATHER_SECONDS = 0.001
+HEAL_SECONDS = 1.0
+"""How long a caller waits before it looks whether somebody failed to wake the next one."""
+
+
+class Task:
+    """A job and who waits for it: a future, a thread at a lock (which costs a fraction of a future), or nobody."""
+
+    __slots__ = (
+        "committed",
+        "erases",
+        "erases_later",
+        "error",
+        "future",
+        "job",
+        "lock",
+        "result",
+        "wakes_next",
+    )
+
+    def __init__(self, job: Job[Any], future: Future[Any] | None = None) -> None:
+        self.job = job
+        self.future = future
+        self.lock: Lock | None = None
+        self.wakes_next = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.committed = False
+        self.erases = False
+        self.erases_later = False
+
+    def make_wait(self) -> None:
+        """The calling thread is going to wait. The main one may be interrupted, so nobody's waking hangs on it."""
+        self.lock = Lock()
+        self.lock.acquire()
+        self.wakes_next = current_thread() is not main_thread()
+
+    def resolve(self) -> None:
+        if self.lock is not None:
+            self.lock.release()
+        elif self.future is None or not self.future.set_running_or_notify_cancel():
+            return  # who waited has gone; what was written stays
+        elif self.error is None:
+            self.future.set_result(self.result)
+        else:
+            self.future.set_exception(self.error)
+
+
+class Line:
+    """Tasks that wait to be written, first come first."""
+
+    def __init__(self) -> None:
+        self._tasks: list[Task] = []
+        self._wanted = 1
+        self._lock = Lock()
+        self._enough = Condition(self._lock)
+        self.is_closed = False
+
+    def __bool__(self) -> bool:
+        return bool(self._tasks)
+
+    def join(self, task: Task) -> None:
+        with self._lock:
+            if self.is_closed:
+                raise Unavailable("This memory is closed; open it again.")
+            self._tasks.append(task)
+            if len(self._tasks) >= self._wanted:
+                self._enough.notify()
+
+    def gather(self, crowd: int, patience: float | None) -> bool:
+        """Waits for a task, and then for as many as came lately while they keep coming: callers just answered are about
+        to write again, and each that still comes saves an fsync. False when there is none."""
+        with self._lock:
+            self._wait_for(1, patience)
+            seen = 0
+            while seen < len(self._tasks) < crowd:
+                seen = len(self._tasks)
+                self._wait_for(crowd, GATHER_SECONDS)
+            return bool(self._tasks)
+
+    def _wait_for(self, many: int, seconds: float | None) -> None:
+        self._wanted = many
+        self._enough.wait_for(lambda: len(self._tasks) >= many or self.is_closed, seconds)
+
+    def take(self) -> list[Task]:
+        with self._lock:
+            taken = self._tasks[:BATCH]
+            del self._tasks[:BATCH]
+            return taken
+
+    def close(self) -> None:
+        with self._lock:
+            self.is_closed = True
+            self._enough.notify()
+
+
+class Answers:
+    """Callers to be woken. Each wakes the next as soon as it runs, so that no two contend for the interpreter."""
+
+    def __init__(self) -> None:
+        self._due: deque[Task] = deque()
+
+    def give(self, tasks: Sequence[Task]) -> None:
+        for task in tasks:
+            if task.wakes_next:
+                self._due.append(task)
+            else:
+                task.resolve()
+        self._wake_next()
+
+    def wait_for(self, task: Task) -> None:
+        assert task.lock is not None
+        while not task.lock.acquire(timeout=HEAL_SECONDS):
+            self._wake_next()
+        self._wake_next()
+
+    def _wake_next(self) -> None:
+        try:
+            task = self._due.popleft()
+        except IndexError:
+            return
+        task.resolve()

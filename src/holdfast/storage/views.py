@@ -1,0 +1,315 @@
+"""Views of the spaces searched last. The truth stays in the store: a view is checked against the counters of its space
+before every use and follows what has changed since."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from threading import Lock
+from typing import NamedTuple
+from uuid import UUID
+
+import numpy as np
+
+from holdfast.contracts.rows import (
+    PLACE_FIELD_SHIFT,
+    PLACE_NUMBER_SHIFT,
+    DerivedRow,
+    EntryRow,
+    OutlineRow,
+    SpaceState,
+    Visible,
+)
+from holdfast.crypto.blind import blind_terms
+from holdfast.crypto.sealing import unseal_derived
+from holdfast.search.space import NOBODY, Bools, Floats, Ints, Occurrences
+from holdfast.search.vectors import LARGE, RESCORED
+from holdfast.storage.rotation import rotated
+from holdfast.storage.sealed import Sealed
+from holdfast.storage.signals import Signals, signals_of, unpack_signals
+from holdfast.storage.vectors import Matrix, stored_vector
+from holdfast.storage.view import (
+    NO_EXPIRY,
+    NO_STATE,
+    Columns,
+    Longs,
+    View,
+    arranged,
+    compacted,
+    compare_with,
+    empty_view,
+    made,
+)
+
+SIGNALS_ONLY = 0
+"""The model of rows that hold signals and no vector."""
+OPENED_AT_ONCE = 500
+LEAST_WORD_BYTES = 4 << 20
+WORD_BYTES_AN_ENTRY = 256
+"""How much the places of words may take in one view: more in a large space, where each word has more places."""
+WORD_BYTES = 200
+"""What remembering a word costs besides its places."""
+_NO_PLACES = np.zeros(0, dtype=np.int64)
+MOST_PARTS = 16
+"""Parts kept of one view: one for each set of rooms, and for each viewer where rooms are private."""
+_OFFSET_MASK = (1 << PLACE_FIELD_SHIFT) - 1
+_FIELD_MASK = (1 << (PLACE_NUMBER_SHIFT - PLACE_FIELD_SHIFT)) - 1
+_FIELDS = np.zeros(_FIELD_MASK + 1, dtype=np.uint8)
+for _code, _name in enumerate(("hint", "tags", "key", "body")):
+    _FIELDS[ord(_name[0])] = _code
+
+
+class _Part(NamedTuple):
+    """What some callers may see of a view, from one moment until something in it expires."""
+
+    view: View
+    since: int
+    until: int
+
+
+class _Kept:
+    """A view, its parts, which share its vectors, and where the words asked for lately stand; all go together."""
+
+    __slots__ = ("nbytes", "parts", "view", "words")
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.parts: dict[tuple[object, ...], _Part] = {}
+        self.words: dict[str, Longs] = {}
+        self.nbytes = view.nbytes
+
+
+class Views:
+    """Views of the spaces used last, within a ceiling of bytes."""
+
+    def __init__(self, sealed: Sealed, ceiling: int) -> None:
+        self._sealed = sealed
+        self._ceiling = ceiling
+        self._kept: OrderedDict[tuple[UUID, int], _Kept] = OrderedDict()
+        self._turns: dict[tuple[UUID, int], Lock] = {}
+        self._lock = Lock()
+        self.nbytes = 0
+        """Of all views together."""
+
+    def of(self, space: UUID, model: int, dimensions: int) -> View:
+        """The space as it is committed now, every room of it."""
+        return self._follow_up(space, model, dimensions).view
+
+    def shown(self, visible: Visible, model: int, dimensions: int) -> View:
+        """What this caller may see of the space now. The rest has no part in it: not in how rare a word is, nor in
+        what a note borrows from its neighbours."""
+        kept = self._follow_up(visible.space, model, dimensions)
+        rooms = visible.partitions, visible.private, visible.viewer if visible.private else b""
+        part = kept.parts.get(rooms)
+        if part is None or not part.since <= visible.now < part.until:
+            allowed = kept.view.allowed(visible)
+            view = kept.view if allowed.all() else arranged(kept.view, kept.view.columns.where(allowed))
+            part = _Part(view, visible.now, int(view.columns.expires.min(initial=NO_EXPIRY)))
+            if len(kept.parts) >= MOST_PARTS:
+                kept.parts.clear()
+            kept.parts[rooms] = part
+        return part.view
+
+    def _follow_up(self, space: UUID, model: int, dimensions: int) -> _Kept:
+        with self._lock:
+            turn = self._turns.setdefault((space, model), Lock())
+        with turn:
+            state = self._sealed.store.spaces.state(space) or NO_STATE
+            kept = self._kept.get((space, model))
+            if kept is None or kept.view.state != state:
+                view = empty_view(space, model, dimensions) if kept is None else kept.view
+                kept = _Kept(self._follow(view, state))
+            self._keep(kept)
+        return kept
+
+    def occurrences(self, view: View, terms: Sequence[str]) -> Occurrences:
+        """Where these terms stand, under every key in use."""
+        keys = self._sealed.keyring.of(view.space).all()
+        places = [found for key in keys for found in self._places(view, blind_terms(key, terms), len(keys))]
+        # The places of one term after the other, as many times as there are keys.
+        numbers = np.arange(len(places), dtype=np.int32) % np.int32(max(len(terms), 1))
+        packed = np.concatenate((_NO_PLACES, *places))
+        return _occurrences(view, np.repeat(numbers, [len(found) for found in places]), packed)
+
+    def _places(self, view: View, blinds: Sequence[str], keys: int) -> list[Longs]:
+        """Words are asked for again and again while a space stays as it is, so their places are remembered with its
+        view. Not while a rotation moves them from one key to another, which no counter tells."""
+        kept = self._kept.get((view.space, view.model))
+        if kept is None or kept.view.state != view.state or keys != 1:
+            return [_parsed(text) for text in self._sealed.store.terms.places(view.space, blinds)]
+        known = kept.words
+        new = [blind for blind in blinds if blind not in known]
+        found = map(_parsed, self._sealed.store.terms.places(view.space, new))
+        fresh = dict(zip(new, found, strict=True))
+        self._remember(kept, fresh)
+        return [fresh[blind] if blind in fresh else known[blind] for blind in blinds]
+
+    def _remember(self, kept: _Kept, fresh: dict[str, Longs]) -> None:
+        added = sum(places.nbytes + WORD_BYTES for places in fresh.values())
+        if added:
+            with self._lock:
+                most = max(LEAST_WORD_BYTES, WORD_BYTES_AN_ENTRY * len(kept.view))
+                if kept.nbytes - kept.view.nbytes + added > most:
+                    self.nbytes -= kept.nbytes - kept.view.nbytes
+                    kept.words, kept.nbytes = {}, kept.view.nbytes
+                kept.words.update(fresh)
+                kept.nbytes += added
+                self.nbytes += added
+
+    def labelled(self, view: View, labels: Sequence[bytes]) -> Bools:
+        """Which entries carry one of these labels."""
+        numbers = np.array(self._sealed.store.outlines.labelled(view.space, labels), dtype=np.int64)
+        at, known = view.find(numbers)
+        carrying = np.zeros(len(view), dtype=np.bool_)
+        carrying[at[known]] = True
+        return carrying
+
+    def cosines(self, view: View, query: Floats, also: Ints | None = None) -> Floats:
+        """Of every entry, 0 for those that wait for their vector; in a large space exact only for the nearest and for
+        those at the places of `also`."""
+        if self._sealed.store.vectors is None:
+            slots = view.columns.slots
+            return view.matrix.cosines(query, slots, None if also is None else slots[also])
+        found = np.zeros(len(view), dtype=np.float32)
+        for key in self._sealed.keyring.of(view.space).all():
+            self._compare_there(view, key.key_id, stored_vector(rotated(key, query)), found)
+        return found
+
+    def cosines_to(self, view: View, place: int) -> Floats:
+        """Of every entry to one of them; all 0 while that one waits for its vector."""
+        found = np.zeros(len(view), dtype=np.float32)
+        if self._sealed.store.vectors is None:
+            slot = int(view.columns.slots[place])
+            return found if slot == NOBODY else self.cosines(view, view.matrix.rows[slot])
+        for row in self._sealed.store.derived.of(view.space, view.model, [int(view.columns.numbers[place])]):
+            if row.vector:
+                self._compare_there(view, row.key_id, row.vector, found)
+        return found
+
+    def _compare_there(self, view: View, key_id: int, query: bytes, found: Floats) -> None:
+        """Lets the store compare what is rotated by one key, and puts its answer in place."""
+        assert self._sealed.store.vectors is not None
+        limit = None if len(view) <= LARGE else RESCORED
+        text = self._sealed.store.vectors.cosines(view.space, view.model, key_id, query, limit)
+        if text:
+            pairs = np.fromstring(text.replace(":", ","), dtype=np.float64, sep=",").reshape(-1, 2)
+            at, known = view.find(pairs[:, 0].astype(np.int64))
+            found[at[known]] = pairs[known, 1]
+
+    def nearest(self, view: View, number: int, count: int) -> set[int]:
+        """Numbers of the entries nearest to one of them; none while it waits for its vector."""
+        place = view.position(number)
+        if place is None:
+            return set()
+        cosines = self.cosines_to(view, place)
+        if not cosines[place]:
+            return set()
+        cosines[place] = -1.0
+        near = np.argsort(-cosines, kind="stable")[:count]
+        return set(view.columns.numbers[near].tolist())
+
+    def _keep(self, kept: _Kept) -> None:
+        place = kept.view.space, kept.view.model
+        with self._lock:
+            before = self._kept.get(place)
+            if before is not kept:
+                self.nbytes += kept.nbytes - (0 if before is None else before.nbytes)
+                self._kept[place] = kept
+            self._kept.move_to_end(place)
+            while self.nbytes > self._ceiling and len(self._kept) > 1:
+                place, oldest = self._kept.popitem(last=False)
+                self._turns.pop(place, None)
+                self.nbytes -= oldest.nbytes
+
+    def _follow(self, view: View, state: SpaceState) -> View:
+        """The view after what happened since: entries gone, come, changed, and vectors made."""
+        outlines = self._sealed.store.outlines
+        columns = view.columns
+        if state.removed == view.state.removed:
+            come = outlines.of(view.space, view.state.seq)
+            kept = ~np.isin(columns.numbers, [row.number for row in come])
+        else:
+            self._sealed.keyring.look_again(view.space)  # forgetting a space gives it another key
+            kept, come = compare_with(columns, outlines.of(view.space, 0))
+        columns = columns if kept.all() else columns.where(kept)
+        matrix = view.matrix
+        if state.settled != view.state.settled or view.state == NO_STATE:
+            columns, matrix = self._fill(view, columns, matrix)
+        if come:
+            more, matrix = self._columns(view, come, matrix)
+            columns = columns.followed_by(more)
+        columns, matrix = compacted(columns, matrix)
+        return arranged(replace(view, state=state, matrix=matrix.with_codes()), columns)
+
+    def _fill(self, view: View, columns: Columns, matrix: Matrix) -> tuple[Columns, Matrix]:
+        """Vectors that were made since for entries known already: they are made in the order of changes."""
+        if view.model == SIGNALS_ONLY:
+            return columns, matrix
+        reached = self._sealed.store.derived.progress(view.model, view.space)
+        waiting = np.flatnonzero((columns.slots == NOBODY) & (columns.seqs <= reached))
+        if not len(waiting):
+            return columns, matrix
+        numbers = [int(number) for number in columns.numbers[waiting]]
+        place = dict(zip(numbers, waiting, strict=True))
+        slots = columns.slots.copy()
+        for row in self._sealed.store.derived.of(view.space, view.model, numbers):
+            opened = self._open(view.space, row)
+            if opened is not None and row.revision == columns.revisions[place[row.number]]:
+                matrix, slots[place[row.number]] = matrix.with_vector(opened[1])
+        return replace(columns, slots=slots), matrix
+
+    def _columns(self, view: View, come: Sequence[OutlineRow], matrix: Matrix) -> tuple[Columns, Matrix]:
+        """Entries that are new here: their signals from what was derived, else from the opened entry."""
+        wanted = None if not len(view) else [row.number for row in come]
+        revisions = {row.number: row.revision for row in come}
+        known: dict[int, tuple[Signals, bytes]] = {}
+        for derived in self._sealed.store.derived.of(view.space, view.model, wanted):
+            current = revisions.get(derived.number) == derived.revision
+            if current and (opened := self._open(view.space, derived)) is not None:
+                known[derived.number] = opened
+        rest = [row for row in come if row.number not in known]
+        known |= ((number, (signals, b"")) for number, signals in self._read(view.space, rest))
+        readable = [row for row in come if row.number in known]
+        slots = np.full(len(readable), NOBODY, dtype=np.int32)
+        for at, row in enumerate(readable):
+            if vector := known[row.number][1]:
+                matrix, slots[at] = matrix.with_vector(vector)
+        return made(view, readable, [known[row.number][0] for row in readable], slots), matrix
+
+    def _open(self, space: UUID, row: DerivedRow) -> tuple[Signals, bytes] | None:
+        key = self._sealed.keyring.of(space).get(row.key_id)
+        plain = None if key is None else unseal_derived(key, row.number, row.revision, row.model, row.sealed)
+        return None if plain is None else unpack_signals(plain)
+
+    def _read(self, space: UUID, rows: Sequence[OutlineRow]) -> Iterable[tuple[int, Signals]]:
+        """Signals of entries from which nothing was derived yet; one that does not open is left out."""
+        sealed, keys = self._sealed, self._sealed.keyring.of(space)
+        for start in range(0, len(rows), OPENED_AT_ONCE):
+            some = rows[start : start + OPENED_AT_ONCE]
+            for row in self._heads(space, some):
+                entry = sealed.head(keys, row).entry
+                if entry is not None and entry.content.is_text:
+                    yield row.number, signals_of(entry.content)
+
+    def _heads(self, space: UUID, rows: Sequence[OutlineRow]) -> list[EntryRow]:
+        """Whole rows. Many that follow each other are read in one go."""
+        wanted = {row.number for row in rows}
+        if len(rows) < OPENED_AT_ONCE:
+            return self._sealed.store.entries.by_numbers(space, list(wanted))
+        found = self._sealed.store.outlines.changed(space, rows[0].seq - 1, 2 * len(rows))
+        found = [row for row in found if row.number in wanted]
+        rest = wanted.difference(row.number for row in found)
+        return found + self._sealed.store.entries.by_numbers(space, list(rest))
+
+
+def _parsed(text: str) -> Longs:
+    return np.fromstring(text, dtype=np.int64, sep=",") if text else _NO_PLACES
+
+
+def _occurrences(view: View, terms: Ints, packed: Longs) -> Occurrences:
+    at, known = view.find(packed >> PLACE_NUMBER_SHIFT)
+    if not known.all():
+        packed, at, terms = packed[known], at[known], terms[known]
+    fields = _FIELDS.take((packed >> PLACE_FIELD_SHIFT) & _FIELD_MASK)
+    return Occurrences(terms, at, fields, (packed & _OFFSET_MASK).astype(np.int32))

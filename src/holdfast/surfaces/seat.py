@@ -1,0 +1,91 @@
+"""Where a vocabulary is spoken, how its words are read, and the work they come to: shared by all vocabularies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+from holdfast.contracts.clock import Clock
+from holdfast.domain.errors import InvalidField, Unavailable
+from holdfast.domain.limits import Limits, check_list, check_lookup_key, check_words
+from holdfast.domain.partition import Partition
+from holdfast.domain.principal import Caller
+from holdfast.domain.scope import parse_scope
+from holdfast.operations import remember, remove
+from holdfast.operations.answers import Forgotten, Remembered, Similar
+from holdfast.operations.engine import Engine
+from holdfast.operations.remember import Asked
+from holdfast.operations.work import Write
+from holdfast.storage.sealed import Filter
+
+SpaceId = UUID | str | None
+"""How a caller names a space: its id, its reference, `kind:reference`, or nothing for the own one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Where a vocabulary is spoken: an engine (None when memory is off, with the reason) and a caller. Limits and the
+    clock are the engine's; they stand here because words are checked while memory is off too."""
+
+    engine_or_none: Engine | None
+    caller: Caller
+    limits: Limits
+    clock: Clock
+    reason: str = ""
+
+    @property
+    def is_off(self) -> bool:
+        return self.engine_or_none is None
+
+    @property
+    def is_remote(self) -> bool:
+        return self.engine_or_none is not None and self.engine_or_none.sealed.store.remote
+
+    @property
+    def engine(self) -> Engine:
+        if self.engine_or_none is None:
+            raise Unavailable(self.reason or None)
+        return self.engine_or_none
+
+
+def remembering(
+    seat: Seat, asked: Asked, similar: Callable[[UUID], list[Similar]] | None = None
+) -> Write[Remembered]:
+    return Write(
+        lambda: remember.remember(seat.engine, seat.caller, asked, similar),
+        off=lambda: remember.not_kept(seat.limits, seat.caller, asked, seat.reason),
+    )
+
+
+def forgetting(seat: Seat, scope: str, partitions: tuple[Partition, ...]) -> Write[Forgotten]:
+    def not_forgotten() -> Forgotten:
+        parse_scope(scope)
+        return Forgotten(scope, 0, persisted=False, note=seat.reason)
+
+    return Write(lambda: remove.forget(seat.engine, seat.caller, scope, partitions), off=not_forgotten)
+
+
+def key_of(key: object) -> str | None:
+    """What an absent key means is for the operation to say."""
+    return None if key is None else check_lookup_key(key)
+
+
+def filter_of(prefix: object, category: object = None, tag: object = None) -> Filter:
+    return Filter(
+        "",
+        check_words("prefix", prefix),
+        None if category is None else check_words("category", category),
+        None if tag is None else check_words("tag", tag),
+    )
+
+
+def space_of(space: object) -> SpaceId:
+    """Only an id or a reference may be said: a space that is described whole could be described falsely."""
+    if space is None or isinstance(space, UUID | str):
+        return space
+    raise InvalidField("Name a space by its id, its reference, or kind:reference.")
+
+
+def tags_of(tags: Iterable[str] | None) -> tuple[str, ...] | None:
+    return None if tags is None else check_list("tags", tags)

@@ -1,0 +1,142 @@
+"""Every registered statement, explained by PostgreSQL with the values it was run with: one partition, or a reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from holdfast.storage.postgres import connections
+from holdfast.storage.postgres.connections import ENTER, Db, adapt, entered_by
+from holdfast.storage.postgres.statements import STATEMENTS, Reach, Statement, Values
+from holdfast.storage.postgres.store import PostgresStore
+from tests.conformance.rows import HERE
+from tests.postgres.everything import call_everything
+
+PARTITION = re.compile(r"\b(entries|revisions|labels|terms|derived)_(\d\d)\b")
+Ran = dict[str, tuple[Statement, Values]]
+
+
+@pytest.fixture
+def ran(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> Ran:
+    """The values each statement was last run with; each enters a space or takes a role, so all are seen there."""
+    noted: Ran = {}
+
+    def note(statement: Statement, values: Values) -> connections.Entered:
+        noted[statement.name] = statement, values
+        return entered_by(statement, values)
+
+    monkeypatch.setattr(connections, "entered_by", note)
+    call_everything(store)
+    return noted
+
+
+@pytest.fixture
+def db(dsn: str) -> Iterator[Db]:
+    with psycopg.connect(dsn, autocommit=True) as opened:
+        adapt(opened)
+        yield opened
+
+
+def explained(db: Db, store: PostgresStore, statement: Statement, values: Values) -> str:
+    with db.transaction(force_rollback=True):
+        db.execute(ENTER, store._connections.entering(entered_by(statement, values)))
+        rows = db.execute(b"EXPLAIN (VERBOSE) " + statement.sql, values).fetchall()
+    return "\n".join(line for (line,) in rows)
+
+
+def partitions(plan: str) -> dict[str, set[str]]:
+    touched: dict[str, set[str]] = {}
+    for table, part in PARTITION.findall(plan):
+        touched.setdefault(table, set()).add(part)
+    return touched
+
+
+def test_every_statement_is_run_here(ran: Ran) -> None:
+    assert sorted(set(STATEMENTS) - set(ran)) == []
+
+
+def test_a_statement_of_a_space_touches_one_partition_of_every_table(
+    ran: Ran, db: Db, store: PostgresStore
+) -> None:
+    touched = {
+        name: partitions(explained(db, store, statement, values))
+        for name, (statement, values) in ran.items()
+        if statement.reach is Reach.SPACE
+    }
+    assert {
+        name for name, tables in touched.items() if any(len(parts) > 1 for parts in tables.values())
+    } == set()
+
+
+def test_statements_of_a_space_do_touch_partitions(ran: Ran, db: Db, store: PostgresStore) -> None:
+    """So that the test above cannot pass because a plan names none; an INSERT finds its partition while it runs."""
+    none = {
+        name
+        for name, (statement, values) in ran.items()
+        if statement.reach is Reach.SPACE
+        and re.search(
+            rb"(FROM|JOIN|UPDATE) holdfast\.(entries|revisions|labels|terms|derived)", statement.sql
+        )
+        and not partitions(explained(db, store, statement, values))
+    }
+    assert none == set()
+
+
+def test_the_word_index_is_read_in_one_partition_through_its_index(db: Db) -> None:
+    """`terms.places` is a function: what it runs is explained here, with the rights it runs with."""
+    (body,) = db.execute("SELECT prosrc FROM pg_proc WHERE oid = 'holdfast.places'::regproc").fetchall()[0]
+    with db.transaction(force_rollback=True):
+        db.execute(MANY_TERMS, {"space": HERE})
+        db.execute("ANALYZE holdfast.terms")
+        db.execute("SELECT set_config('role', 'holdfast_store', true)")
+        db.execute("SELECT set_config('holdfast.space', %s, true)", (str(HERE),))
+        query = body.replace("unnest(asked)", "unnest(%(asked)s::bigint[])")
+        rows = db.execute(f"EXPLAIN {query}".encode(), {"asked": [1, 2]}).fetchall()
+    plan = "\n".join(line for (line,) in rows)
+    assert re.search(r"Bitmap Index Scan on terms_\d\d_terms_idx", plan)
+    assert "Subplans Removed: 15" in plan or len(partitions(plan)["terms"]) == 1
+
+
+MANY_TERMS = """
+INSERT INTO holdfast.terms (space_id, number, tags_from, key_from, body_from, terms)
+SELECT %(space)s, number, 0, 0, 0,
+       ARRAY(SELECT (number * 7919 + nth * 104729) %% 5000 FROM generate_series(1, 20) AS nth)
+  FROM generate_series(1, 5000) AS number
+"""
+
+
+def test_what_names_no_space_says_why() -> None:
+    assert [s.name for s in STATEMENTS.values() if (s.reach is Reach.SPACE) == bool(s.reason)] == []
+
+
+def test_what_reaches_all_spaces_is_this_list() -> None:
+    """A new one must be argued for in its `because`, and then be named here."""
+    assert {s.name for s in STATEMENTS.values() if s.reach is Reach.STORE} == {
+        "copies.spaces",
+        "derived.behind",
+        "derived.count_behind",
+        "derived.drop_model",
+        "derived.drop_model, progress",
+        "entries.expired",
+        "entries.kept_elsewhere",
+        "entries.trashed_before",
+        "grants.delete_expired",
+        "grants.to",
+        "keys.not_under",
+        "members.lists_with",
+        "spaces.all_after",
+        "spaces.by_name",
+        "spaces.owned_by",
+    }
+
+
+def test_what_touches_no_space_reads_no_table_kept_by_space() -> None:
+    kept_by_space = (
+        rb"holdfast\.(entries|revisions|labels|terms|derived|progress|spaces|data_keys|grants|members)\b"
+    )
+    assert [
+        s.name for s in STATEMENTS.values() if s.reach is Reach.SHARED and re.search(kept_by_space, s.sql)
+    ] == []
