@@ -66,7 +66,9 @@ def test_eight_processes_that_start_at_once_on_an_empty_folder_make_one_key_and_
         for worker in workers:
             worker.finish()
 
-    assert set(files(folder)) <= {DATABASE, "holdfast.key"}
+    # Two that close at the same moment may each leave the log to the other.
+    log = {f"{DATABASE}-wal", f"{DATABASE}-shm"}
+    assert set(files(folder)) - log <= {DATABASE, "holdfast.key"}
     assert copies_before_upgrades(folder / DATABASE) == []
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert run(folder, "SELECT count(*) FROM data_keys WHERE space = zeroblob(16)") == [(1,)]
