@@ -222,6 +222,10 @@ class DerivedRow(NamedTuple):
     vector lies in `sealed`, behind the signals."""
 
 
+SIGNALS_ONLY = 0
+"""The model of what is derived without one."""
+
+
 class ModelRow(NamedTuple):
     """An embedder whose vectors are kept. At most one serves recall."""
 

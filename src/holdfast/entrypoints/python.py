@@ -27,9 +27,10 @@ from holdfast.entrypoints.waiting import (
     reading_there,
 )
 from holdfast.operations.answers import Swept
+from holdfast.operations.change_model import drop_model, use_model
 from holdfast.operations.engine import Engine
 from holdfast.operations.index import IndexStatus
-from holdfast.operations.settle import Settler, drop_model, settle, use_model
+from holdfast.operations.settle import Settler, settle
 from holdfast.operations.sweep import Sweeper, sweep
 from holdfast.settings import Settings, load
 from holdfast.surfaces.administration import AdministrationCalls

@@ -19,16 +19,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Similar:
-    """An entry that says nearly the same as another one."""
+class Found:
+    """An entry that a search came upon, with its fields at hand."""
 
     entry: Entry
-    verdict: str
-    """`same`, `merge` (nothing but wording differs), or `similar`."""
-    jaccard: float
-    """The share of content words they have in common."""
-    guard: str | None = None
-    """What keeps two near texts apart: numbers, negation, a substituted word, order."""
 
     @property
     def id(self) -> UUID:
@@ -39,8 +33,60 @@ class Similar:
         return self.entry.key
 
     @property
+    def space(self) -> UUID:
+        return self.entry.space
+
+    @property
+    def owner(self) -> Principal:
+        return self.entry.owner
+
+    @property
+    def partition(self) -> Partition:
+        return self.entry.partition
+
+    @property
+    def hint(self) -> str:
+        return self.entry.hint
+
+    @property
     def text(self) -> str:
         return self.entry.text
+
+    @property
+    def category(self) -> str:
+        return self.entry.category
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return self.entry.tags
+
+    @property
+    def conversation(self) -> str | None:
+        return self.entry.conversation
+
+    @property
+    def speaker(self) -> str | None:
+        return self.entry.speaker
+
+    @property
+    def at(self) -> datetime | None:
+        return self.entry.at
+
+    @property
+    def updated_at(self) -> datetime:
+        return self.entry.updated_at
+
+
+@dataclass(frozen=True, slots=True)
+class Similar(Found):
+    """An entry that says nearly the same as another one."""
+
+    verdict: str
+    """`same`, `merge` (nothing but wording differs), or `similar`."""
+    jaccard: float
+    """The share of content words they have in common."""
+    guard: str | None = None
+    """What keeps two near texts apart: numbers, negation, a substituted word, order."""
 
 
 class _Remembered(NamedTuple):
@@ -114,65 +160,12 @@ class Page(list[Entry]):
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Found):
     """An entry that answers a question, and how well."""
 
-    entry: Entry
     score: float
     why: Explanation | None = None
     """Every part of the score, when it was asked for."""
-
-    @property
-    def id(self) -> UUID:
-        return self.entry.id
-
-    @property
-    def key(self) -> str:
-        return self.entry.key
-
-    @property
-    def space(self) -> UUID:
-        return self.entry.space
-
-    @property
-    def owner(self) -> Principal:
-        return self.entry.owner
-
-    @property
-    def partition(self) -> Partition:
-        return self.entry.partition
-
-    @property
-    def hint(self) -> str:
-        return self.entry.hint
-
-    @property
-    def text(self) -> str:
-        return self.entry.text
-
-    @property
-    def category(self) -> str:
-        return self.entry.category
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        return self.entry.tags
-
-    @property
-    def conversation(self) -> str | None:
-        return self.entry.conversation
-
-    @property
-    def speaker(self) -> str | None:
-        return self.entry.speaker
-
-    @property
-    def at(self) -> datetime | None:
-        return self.entry.at
-
-    @property
-    def updated_at(self) -> datetime:
-        return self.entry.updated_at
 
 
 class Hits(list[Hit]):

@@ -54,17 +54,20 @@ class Candidates:
     """The spaces each caller might enter, never older than a second or than the last write of this process."""
 
     def __init__(self) -> None:
-        self._known: dict[Hashable, tuple[float, int, list[Space]]] = {}
+        self._known: dict[Hashable, tuple[float, list[Space]]] = {}
 
-    def of(self, caller: Hashable, writes: int, look: Callable[[], list[Space]]) -> list[Space]:
+    def of(self, caller: Hashable, look: Callable[[], list[Space]]) -> list[Space]:
         known = self._known.get(caller)
-        if known is not None and known[1] == writes and time.monotonic() - known[0] < CANDIDATE_SECONDS:
-            return known[2]
+        if known is not None and time.monotonic() - known[0] < CANDIDATE_SECONDS:
+            return known[1]
         spaces = look()
         if len(self._known) >= KNOWN_CALLERS:
             self._known.clear()
-        self._known[caller] = time.monotonic(), writes, spaces
+        self._known[caller] = time.monotonic(), spaces
         return spaces
+
+    def forget(self) -> None:
+        self._known.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +87,22 @@ class Engine:
 
     def submit(self, work: Write[T]) -> Future[T]:
         """Starts a write. When keys change under it, it is prepared again where its result is awaited."""
-        self.index.wake()
+        self._begin()
         return self.sealed.store.submit(work.prepare())
 
     def write(self, work: Write[T]) -> T:
-        self.index.wake()
+        self._begin()
         for _ in range(TRIES):
             try:
                 return self.sealed.store.write(work.prepare())
             except StaleKeys as stale:
                 self.refresh(stale)
         return self.sealed.store.write(work.prepare())
+
+    def _begin(self) -> None:
+        """What is written may open spaces to callers, and will have to be derived from."""
+        self.candidates.forget()
+        self.index.wake()
 
     def run_job(self, job: Job[T]) -> T:
         """One transaction of long work."""

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from holdfast.contracts.embedder import Embedder, EmbedderBroken
-from holdfast.contracts.rows import FOLLOWING, FORMER, HELD, SERVING, ModelRow
+from holdfast.contracts.rows import FOLLOWING, FORMER, HELD, SERVING, SIGNALS_ONLY, ModelRow, Visible
 from holdfast.contracts.storage import Transaction
 from holdfast.storage.sealed import Sealed
 
 if TYPE_CHECKING:
     from holdfast.search.space import Floats
+    from holdfast.storage.view import View
     from holdfast.storage.views import Views
 
 RETRY_SECONDS = 30.0
 """How soon an embedder that broke is tried again."""
 PROBE = "Is anybody there?"
-SIGNALS_ONLY = 0
 
 log = logging.getLogger("holdfast")
 
@@ -66,8 +66,6 @@ class Index:
         """Set when there may be something to derive."""
         self.asked: set[UUID] = set()
         """Spaces that were searched and whose signals are worth keeping."""
-        self.writes = 0
-        """Grows with every write of this process."""
         self.holder = uuid4().hex
         """This worker, to those that share its work."""
 
@@ -85,6 +83,11 @@ class Index:
                 self._views = self._views or Views(self._sealed, self._ceiling)
         return self._views
 
+    def shown(self, visible: Visible, serving: ModelRow | None) -> View:
+        """What a caller may see of a space, with the vectors of the serving model."""
+        model, dimensions = (serving.model, serving.dimensions) if serving else (SIGNALS_ONLY, 0)
+        return self.views.shown(visible, model, dimensions)
+
     def embedder(self) -> Embedder | None:
         """The configured embedder, loaded at the first call; None when there is none or it is broken."""
         if self._open is None:
@@ -97,8 +100,7 @@ class Index:
             try:
                 self._embedder = self._embedder or self._open()
                 self.broken = None
-                if self._embedder is not None:
-                    self._enrol(self._embedder)
+                self._enrol(self._embedder)
             except EmbedderBroken as error:
                 self._fail(error)
             self._opened = True
@@ -151,10 +153,9 @@ class Index:
         self.embedder()
         return self.serving()
 
-    def own(self, embedder: Embedder) -> ModelRow | None:
-        """The row of the embedder's own model."""
-        rows = self._sealed.store.models.all()
-        return next((row for row in rows if row.name == embedder.model_id), None)
+    def named(self, model: str) -> ModelRow | None:
+        """The row of a model whose vectors are kept."""
+        return next((row for row in self._sealed.store.models.all() if row.name == model), None)
 
     def query_vector(self, text: str, serving: ModelRow | None) -> tuple[Floats | None, str | None]:
         """The question as a vector of the serving model, or why there is none although one is configured."""
@@ -171,8 +172,7 @@ class Index:
             return None, str(error)
 
     def wake(self) -> None:
-        """Something was or is being written."""
-        self.writes += 1
+        """There may be something to derive."""
         if not self.work.is_set():
             self.work.set()
 

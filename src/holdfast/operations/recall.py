@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.contracts.rows import ModelRow, Visible
+from holdfast.contracts.rows import SIGNALS_ONLY, ModelRow, Visible
 from holdfast.crypto.blind import blind_label
 from holdfast.domain.access import Op, sees
 from holdfast.domain.entry import Entry
@@ -20,7 +20,6 @@ from holdfast.operations.answers import Hit, Hits
 from holdfast.operations.ask import Ask
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, enter
-from holdfast.operations.index import SIGNALS_ONLY
 from holdfast.operations.resolve import visible_to
 from holdfast.operations.spaces import enterable
 from holdfast.search.analyser import analyse
@@ -82,11 +81,10 @@ def enter_all(engine: Engine, caller: Caller, ask: Ask, serving: ModelRow | None
         found = enterable(engine, caller, Op.SEARCH, now)
     else:
         found = [enter(engine, caller, ref, Op.SEARCH, now) for ref in ask.spaces]
-    model, dimensions = (serving.model, serving.dimensions) if serving else (SIGNALS_ONLY, 0)
     searched = []
     for each in {one.space.id: one for one in found if one.space.stored}.values():
         visible = visible_to(engine, each, ask.partitions, now)
-        view = engine.index.views.shown(visible, model, dimensions)
+        view = engine.index.shown(visible, serving)
         searched.append(Searched(each, visible, view, _wanted(engine, view, visible, ask)))
     return searched
 

@@ -14,20 +14,18 @@ from uuid import UUID
 from holdfast.contracts.embedder import Embedder, EmbedderBroken
 from holdfast.contracts.rows import (
     FOLLOWING,
-    FORMER,
-    HELD,
-    SERVING,
+    SIGNALS_ONLY,
     DerivedRow,
     EntryRow,
-    ModelRow,
     SpaceState,
 )
 from holdfast.contracts.storage import Transaction
 from holdfast.domain.entry import Entry
-from holdfast.domain.errors import HoldfastError, NotFound, Unavailable
+from holdfast.domain.errors import HoldfastError, Unavailable
 from holdfast.domain.times import SECOND
+from holdfast.operations.change_model import take_over
 from holdfast.operations.engine import Engine
-from holdfast.operations.index import SIGNALS_ONLY, IndexStatus, takes_others
+from holdfast.operations.index import IndexStatus, takes_others
 from holdfast.search.traits import embedding_text
 from holdfast.storage.keyring import StaleKeys
 from holdfast.storage.signals import seal_signals
@@ -43,11 +41,6 @@ POLL_SECONDS = 5.0
 """How soon the writes of other processes are seen."""
 STEP_SECONDS = 0.05
 LONGEST_STEP_SECONDS = 0.5
-SAMPLE = 50
-NEAREST = 10
-LEAST_OVERLAP = 0.2
-"""Models differ in what they hold to be near; sharing less than this, one of them is broken."""
-
 LEASE_US = 60 * SECOND
 
 log = logging.getLogger("holdfast")
@@ -72,7 +65,7 @@ def settle(engine: Engine, timeout: float) -> IndexStatus:
 
 
 def _has_settled(engine: Engine, embedder: Embedder) -> bool:
-    row = engine.index.own(embedder)
+    row = engine.index.named(embedder.model_id)
     return row is not None and row.state != FOLLOWING and not engine.sealed.store.derived.behind(row.model, 1)
 
 
@@ -87,7 +80,7 @@ def settle_all(engine: Engine, stopped: Stopped = lambda: False) -> int:
     if not waiting(serving.model if serving else SIGNALS_ONLY, 1) and not _others_wait(engine):
         return done
     embedder = index.embedder()
-    row = None if embedder is None else index.own(embedder)
+    row = None if embedder is None else index.named(embedder.model_id)
     if embedder is None or row is None:
         return done
     while not stopped() and (spaces := waiting(row.model, SPACES)):
@@ -97,7 +90,7 @@ def settle_all(engine: Engine, stopped: Stopped = lambda: False) -> int:
         if done == before:
             return done  # others are at work there, or nothing of it can be opened
     if row.state == FOLLOWING and not stopped():
-        _take_over(engine, row)
+        take_over(engine, row)
     return done
 
 
@@ -124,7 +117,7 @@ def _others_wait(engine: Engine) -> bool:
     rows = engine.sealed.store.models.all()
     embedder = engine.index.embedder() if rows else None
     return any(row.state == FOLLOWING for row in rows) or (
-        embedder is not None and engine.index.own(embedder) is None
+        embedder is not None and engine.index.named(embedder.model_id) is None
     )
 
 
@@ -222,72 +215,6 @@ def _put(
         tx.derived.advance(model, space, upto)
     if derived:
         tx.spaces.count_settled(space)
-
-
-def _take_over(engine: Engine, following: ModelRow) -> None:
-    """All vectors of the new model are there: compares a sample, then lets it serve, in one transaction."""
-    serving = engine.index.serving()
-    overlap = None if serving is None else sampled_overlap(engine, serving, following)
-    if overlap is not None and overlap < LEAST_OVERLAP:
-        log.warning(
-            "the new embedder shares only %.0f %% of the nearest notes with the old one; the old one goes on serving. "
-            "Look at a few answers, then run `holdfast model use %s` if it is right",
-            100 * overlap,
-            following.name,
-        )
-        engine.run_job(lambda tx: tx.models.set_state(following.model, HELD, overlap))
-        return
-    engine.run_job(lambda tx: serve_with(tx, following.model, overlap))
-
-
-def serve_with(tx: Transaction, model: int, overlap: float | None) -> None:
-    for row in tx.models.all():
-        if row.state == SERVING and row.model != model:
-            tx.models.set_state(row.model, FORMER, row.overlap)
-    tx.models.set_state(model, SERVING, overlap)
-
-
-def use_model(engine: Engine, name: str) -> IndexStatus:
-    """Lets a model serve whose vectors are kept: one that is held, or the former one."""
-    row = next((row for row in engine.sealed.store.models.all() if row.name == name), None)
-    if row is None:
-        raise NotFound(f"No vectors of a model `{name}` are kept.")
-    engine.run_job(lambda tx: serve_with(tx, row.model, row.overlap))
-    engine.index.wake()
-    return engine.index.status()
-
-
-def drop_model(engine: Engine, name: str) -> int:
-    """Removes the vectors of a model that does not serve; says how many there were."""
-    row = next((row for row in engine.sealed.store.models.all() if row.name == name), None)
-    if row is None or row.state == SERVING:
-        raise NotFound(f"No vectors of a model `{name}` are kept, or it serves.")
-    total = 0
-    while dropped := engine.run_job(lambda tx: tx.derived.drop_model(row.model, 1_000)):
-        total += dropped
-    engine.run_job(lambda tx: tx.models.delete(row.model))
-    return total
-
-
-def sampled_overlap(engine: Engine, old: ModelRow, new: ModelRow) -> float | None:
-    """The share of the nearest ten that two models have in common, asked by notes themselves; None without notes."""
-    import numpy as np
-
-    views = engine.index.views
-    shares: list[float] = []
-    for space in engine.sealed.store.spaces.all_after(None, SPACES):
-        before = views.of(space.id, old.model, old.dimensions)
-        if len(before) <= NEAREST:
-            continue
-        after = views.of(space.id, new.model, new.dimensions)
-        step = max(1, len(before) // SAMPLE)
-        for number in before.columns.numbers[::step].tolist():
-            near, far = views.nearest(before, number, NEAREST), views.nearest(after, number, NEAREST)
-            if near and far:
-                shares.append(len(near & far) / NEAREST)
-        if len(shares) >= SAMPLE:
-            break
-    return float(np.mean(shares)) if shares else None
 
 
 class Settler:

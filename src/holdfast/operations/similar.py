@@ -11,7 +11,6 @@ from holdfast.domain.limits import check_limit
 from holdfast.domain.principal import Caller
 from holdfast.operations.answers import Similar
 from holdfast.operations.engine import Engine
-from holdfast.operations.index import SIGNALS_ONLY
 from holdfast.operations.recall import Searched, open_shown
 from holdfast.operations.resolve import Target, look_up, opened, seek
 from holdfast.search.duplicates import HINT_COSINE, Verdict, compare
@@ -32,10 +31,8 @@ def similar(engine: Engine, caller: Caller, target: Target, limit: int = SHOWN) 
     entry = opened(look_up(engine, sought))
     if entry.encrypted or not entry.content.is_text:
         return []
-    serving = engine.index.serving()
-    model, dimensions = (serving.model, serving.dimensions) if serving else (SIGNALS_ONLY, 0)
     visible = sought.visible._replace(partitions=(entry.partition,))
-    view = engine.index.views.shown(visible, model, dimensions)
+    view = engine.index.shown(visible, engine.index.serving())
     here = view.position(entry.number)
     if here is None:
         return []

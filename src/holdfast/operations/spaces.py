@@ -74,7 +74,7 @@ def _known_candidates(engine: Engine, caller: Caller, now: int) -> Sequence[Spac
     if engine.directory is not None:
         return list(_candidates(engine, caller, now))
     who = (caller.principal, caller.session_user, caller.chats, caller.teams, tuple(caller.systems))
-    return engine.candidates.of(who, engine.index.writes, lambda: list(_candidates(engine, caller, now)))
+    return engine.candidates.of(who, lambda: list(_candidates(engine, caller, now)))
 
 
 def _candidates(engine: Engine, caller: Caller, now: int) -> Iterator[Space]:

@@ -122,12 +122,12 @@ def _move_space(source: Sealed, target: Store, space: WholeSpace) -> None:
         target.write(partial(_put_entries, space=id, keys=keys, rows=entries))
     for revisions in _revisions(store, id):
         target.write(partial(_put_revisions, space=id, rows=revisions))
+    compared_there = target.vectors is not None
     for model in store.models.all():
         derived = store.derived.of(id, model.model)
         for start in range(0, len(derived), PAGE):
             rows = derived[start : start + PAGE]
-            rotated = target.vectors is not None
-            target.write(partial(_put_derived, space=id, keys=keys, rows=rows, rotated=rotated))
+            target.write(partial(_put_derived, space=id, keys=keys, rows=rows, compared_there=compared_there))
         reached = store.derived.progress(model.model, id)
         target.write(partial(_put_progress, space=id, model=model.model, reached=reached))
     target.write(partial(_end_space, space=space))
@@ -164,12 +164,12 @@ def _put_revisions(tx: Transaction, space: UUID, rows: Sequence[RevisionRow]) ->
 
 
 def _put_derived(
-    tx: Transaction, space: UUID, keys: SpaceKeys, rows: Sequence[DerivedRow], rotated: bool
+    tx: Transaction, space: UUID, keys: SpaceKeys, rows: Sequence[DerivedRow], compared_there: bool
 ) -> None:
     """What does not open is derived again."""
     for row in rows:
         key = keys.get(row.key_id)
-        carried = None if key is None else carry_signals(key, row, rotated=rotated)
+        carried = None if key is None else carry_signals(key, row, compared_there=compared_there)
         if carried is not None:
             tx.derived.put(space, carried)
 

@@ -110,20 +110,19 @@ def reseal_signals(old: DataKey, new: DataKey, row: DerivedRow) -> DerivedRow | 
     return row._replace(key_id=new.key_id, sealed=closed, vector=vector)
 
 
-def carry_signals(key: DataKey, row: DerivedRow, *, rotated: bool) -> DerivedRow | None:
-    """The same as another backend keeps it: the vector sealed with the signals, or rotated beside them. None when it
-    does not open."""
+def carry_signals(key: DataKey, row: DerivedRow, *, compared_there: bool) -> DerivedRow | None:
+    """The same as another backend keeps it: the vector sealed with the signals, or rotated beside them where that
+    backend compares. None when it does not open."""
     plain = unseal_derived(key, row.number, row.revision, row.model, row.sealed)
     opened = None if plain is None else unpack_signals(plain)
-    if opened is None or bool(row.vector) == rotated or not (row.vector or opened[1]):
+    if opened is None or bool(row.vector) == compared_there or not (row.vector or opened[1]):
         return None if opened is None else row
-    from holdfast.storage.rotation import rotated as turned
-    from holdfast.storage.rotation import turned_back
+    from holdfast.storage.rotation import rotated, turned_back
     from holdfast.storage.vectors import opened_vector, stored_vector
 
     signals, inside = opened
-    if rotated:
-        inside, outside = b"", stored_vector(turned(key, opened_vector(inside)))
+    if compared_there:
+        inside, outside = b"", stored_vector(rotated(key, opened_vector(inside)))
     else:
         inside, outside = stored_vector(turned_back(key, opened_vector(row.vector))), b""
     closed = seal_derived(key, row.number, row.revision, row.model, pack_signals(signals, inside))

@@ -15,6 +15,7 @@ import numpy as np
 from holdfast.contracts.rows import (
     PLACE_FIELD_SHIFT,
     PLACE_NUMBER_SHIFT,
+    SIGNALS_ONLY,
     DerivedRow,
     EntryRow,
     OutlineRow,
@@ -42,8 +43,6 @@ from holdfast.storage.view import (
     made,
 )
 
-SIGNALS_ONLY = 0
-"""The model of rows that hold signals and no vector."""
 OPENED_AT_ONCE = 500
 LEAST_WORD_BYTES = 4 << 20
 WORD_BYTES_AN_ENTRY = 256

@@ -194,11 +194,7 @@ class CoreCalls:
         limit: int = 5,
     ) -> Similars:
         """Memories that say nearly the same as one, with what keeps them apart; nothing is merged."""
-        seat, target = self._seat, _target(key, id, space)
-        engine = seat.engine
-        from holdfast.operations.similar import similar
-
-        return similar(engine, seat.caller, target, limit)
+        return _similar(self._seat, _target(key, id, space), limit)
 
     def history(
         self,
@@ -371,10 +367,15 @@ class CoreCalls:
         return Write(lambda: spaces.create_space(seat.engine, seat.caller, ref))
 
 
-def _similar_to(seat: Seat, id: UUID) -> Similars:
+def _similar(seat: Seat, target: Target, limit: int = 5) -> Similars:
+    engine = seat.engine
     from holdfast.operations.similar import similar
 
-    return similar(seat.engine, seat.caller, Target(id=id, partitions=MODEL_VISIBLE))
+    return similar(engine, seat.caller, target, limit)
+
+
+def _similar_to(seat: Seat, id: UUID) -> Similars:
+    return _similar(seat, _target(None, id, None))
 
 
 def _target(

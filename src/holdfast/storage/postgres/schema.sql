@@ -9,7 +9,7 @@ CREATE TABLE holdfast.versions (
     name   text    NOT NULL
 );
 
-INSERT INTO holdfast.versions VALUES (1, 'engine'), (2, 'recall'), (3, 'places');
+INSERT INTO holdfast.versions VALUES (1, 'engine'), (2, 'recall');
 
 -- Two roles without login, shared by all databases of a server. A transaction takes one of them, never the login's own
 -- rights: holdfast_app sees the rows of the one space that `holdfast.space` names, holdfast_store those of all spaces,

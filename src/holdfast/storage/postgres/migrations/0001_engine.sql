@@ -248,6 +248,7 @@ CREATE FUNCTION holdfast.place(number bigint, nth integer, tags_from integer, ke
 -- Where each blind term stands in the entered space. Beneath a policy PostgreSQL uses no index for @> (the operator might
 -- tell in an error what it compared), so this reads with the rights of holdfast_store; it takes no space from its
 -- caller, only the entered one. Most entries hold a term once: only the others need a query of their own.
+-- Asked term by term: as a join the planner would read the whole table where it has no statistics yet.
 CREATE FUNCTION holdfast.places(asked bigint[]) RETURNS TABLE (term bigint, places text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
@@ -271,9 +272,11 @@ CREATE FUNCTION holdfast.places(asked bigint[]) RETURNS TABLE (term bigint, plac
           FROM (SELECT wanted.term, terms.number, terms.tags_from, terms.key_from, terms.body_from,
                        array_positions(terms.terms, wanted.term) AS at
                   FROM unnest(asked) AS wanted (term)
-                  JOIN holdfast.terms
-                    ON terms.space_id = holdfast.entered()
-                   AND terms.terms @> ARRAY[wanted.term]
+                 CROSS JOIN LATERAL (SELECT *
+                                       FROM holdfast.terms
+                                      WHERE terms.space_id = holdfast.entered()
+                                        AND terms.terms @> ARRAY[wanted.term]
+                                     OFFSET 0) AS terms
                 OFFSET 0) AS found
          GROUP BY found.term
     $$;

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import resources
-from typing import NamedTuple
+from holdfast.storage.steps import Step, read_steps
 
-
-class Step(NamedTuple):
-    number: int
-    name: str
-    sql: str
+__all__ = ["Step", "steps"]
 
 
 def steps() -> list[Step]:
-    found = []
-    for file in resources.files(__name__).iterdir():
-        if file.name.endswith(".sql"):
-            number, _, name = file.name.removesuffix(".sql").partition("_")
-            found.append(Step(int(number), name, file.read_text(encoding="utf-8")))
-    return sorted(found)
+    return read_steps(__name__)
