@@ -65,8 +65,8 @@ LOCK := $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --gene
 BUILD_REQUIRES := $(PY) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")'
 
 lock: $(DEV_READY) ## Pin all versions and hashes anew after a change in pyproject.toml (UPGRADE=1: to the newest)
-	@$(BUILD_REQUIRES) | $(LOCK) pyproject.toml - --extra embedder --extra postgres --extra dev --output-file constraints.txt
-	@$(BUILD_REQUIRES) | $(LOCK) pyproject.toml - --extra embedder --extra postgres --constraints constraints.txt --output-file constraints-run.txt
+	@$(BUILD_REQUIRES) | $(LOCK) pyproject.toml - --extra embedder --extra postgres --extra server --extra dev --output-file constraints.txt
+	@$(BUILD_REQUIRES) | $(LOCK) pyproject.toml - --extra embedder --extra postgres --extra server --constraints constraints.txt --output-file constraints-run.txt
 
 clean: ## Remove .venv, caches and built things; memories stay where they are
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -58,6 +58,34 @@ TABLE = (
         "`full`: acknowledged means on disk; `relaxed` may lose the last moments on power loss",
     ),
     Setting("SUBJECT", "local", "id", "the user that a local program acts as"),
+    Setting("URL", None, "url", "the command line talks to this server instead of the local store"),
+    Setting("TOKEN", None, "token", "what it shows that server"),
+    Setting("HOST", "127.0.0.1", "address", "where the server listens"),
+    Setting("PORT", 7077, "port", "where the server listens"),
+    Setting(
+        "ALLOWED_HOSTS",
+        "",
+        "names",
+        "comma-separated names by which others reach the server, besides loopback and HOLDFAST_HOST",
+    ),
+    Setting("AUTH", "on", "word", "`off`: no token is asked for, on a loopback address alone"),
+    Setting(
+        "JWT_SECRET",
+        None,
+        "key",
+        "signs and checks local tokens (HS256), at least 32 bytes; default: a secret made once in the data directory",
+    ),
+    Setting("JWKS_URL", None, "url", "where a foreign issuer publishes its keys; its tokens are taken too"),
+    Setting("JWT_ISSUER", None, "text", "the `iss` that tokens of the foreign issuer must have"),
+    Setting("JWT_AUDIENCE", None, "text", "the `aud` that tokens must have"),
+    Setting(
+        "JWT_ALGORITHMS",
+        "RS256,ES256,EdDSA",
+        "names",
+        "comma-separated algorithms a foreign issuer may sign with",
+    ),
+    Setting("RATE_PER_MINUTE", 6_000, "calls", "most calls of one principal in a minute; 0: no limit"),
+    Setting("MAX_REQUEST_BYTES", 8_388_608, "bytes", "longest body of a request"),
     Setting(
         "SWEEP_SECONDS",
         60,
@@ -119,10 +147,23 @@ class Settings:
     database_url: str | None
     pool_size: int
     prepared_statements: bool
-    memory_key: str | None
-    memory_old_keys: tuple[str, ...]
+    memory_key: str | None = field(repr=False)
+    memory_old_keys: tuple[str, ...] = field(repr=False)
     durable: bool
     subject: str
+    url: str | None
+    token: str | None = field(repr=False)
+    host: str
+    port: int
+    allowed_hosts: tuple[str, ...]
+    auth: bool
+    jwt_secret: str | None = field(repr=False)
+    jwks_url: str | None
+    jwt_issuer: str | None
+    jwt_audience: str | None
+    jwt_algorithms: tuple[str, ...]
+    rate_per_minute: int
+    request_bytes: int
     sweep_seconds: float
     embedder: str
     embedder_url: str
@@ -151,11 +192,22 @@ def load(environment: Mapping[str, str] | None = None, /, **given: Any) -> Setti
         pool_size=_number("POOL_SIZE", values["POOL_SIZE"], int),
         prepared_statements=_switch("PREPARED_STATEMENTS", values["PREPARED_STATEMENTS"]),
         memory_key=values["MEMORY_KEY"],
-        memory_old_keys=tuple(
-            key.strip() for key in str(values["MEMORY_OLD_KEYS"]).split(",") if key.strip()
-        ),
+        memory_old_keys=_names(values["MEMORY_OLD_KEYS"]),
         durable=values["DURABILITY"] == "full",
         subject=str(values["SUBJECT"]),
+        url=values["URL"],
+        token=values["TOKEN"],
+        host=str(values["HOST"]),
+        port=_number("PORT", values["PORT"], int),
+        allowed_hosts=_names(values["ALLOWED_HOSTS"]),
+        auth=_switch("AUTH", values["AUTH"]),
+        jwt_secret=values["JWT_SECRET"],
+        jwks_url=values["JWKS_URL"],
+        jwt_issuer=values["JWT_ISSUER"],
+        jwt_audience=values["JWT_AUDIENCE"],
+        jwt_algorithms=_names(values["JWT_ALGORITHMS"]),
+        rate_per_minute=_number("RATE_PER_MINUTE", values["RATE_PER_MINUTE"], int),
+        request_bytes=_number("MAX_REQUEST_BYTES", values["MAX_REQUEST_BYTES"], int),
         sweep_seconds=_number("SWEEP_SECONDS", values["SWEEP_SECONDS"], float),
         embedder=str(values["EMBEDDER"]),
         embedder_url=str(values["EMBEDDER_URL"]),
@@ -195,6 +247,10 @@ def refuse_telemetry() -> None:
 
 def _path(value: Any) -> Path | None:
     return Path(value).expanduser() if value else None
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return tuple(name.strip() for name in str(value).split(",") if name.strip())
 
 
 def _switch(name: str, value: Any) -> bool:
