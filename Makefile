@@ -25,7 +25,7 @@ help: ## List the recipes
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(RUN_READY) $(MODEL_TRIED) ## Install what Holdfast needs and start it
-	@$(PY) -m holdfast
+	@$(PY) -m holdfast serve
 
 test: $(DEV_READY) ## Install what the tests need and run them all
 	@$(FETCH) || echo "Without the model the tests that need it fail." >&2
@@ -36,7 +36,7 @@ check: $(DEV_READY) ## Check format, lint, types and import layers, and run the 
 	$(PY) -m ruff check
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
-	$(PYTEST) -n $(WORKERS) -m "not slow" tests/unit tests/architecture
+	$(PYTEST) -n $(WORKERS) -m "not slow" tests/unit tests/http tests/cli tests/architecture
 
 bench: $(RUN_READY) ## Measure and print all figures of bench/
 	@$(FETCH) || echo "Without the model recall is measured by words only." >&2

@@ -15,8 +15,11 @@ from pathlib import Path
 from types import GenericAlias
 from typing import Any
 
+from commands import commands_table
+
 from holdfast.domain.errors import family
 from holdfast.entrypoints import python as door
+from holdfast.entrypoints.http.routes import ROUTES
 from holdfast.entrypoints.keys import Keys
 from holdfast.settings import PREFIX, TABLE
 
@@ -63,6 +66,15 @@ def settings_table() -> Iterator[str]:
 def open_table() -> Iterator[str]:
     calls = {"holdfast.open": door.open_memory, "holdfast.aopen": door.open_memory_async}
     yield from table([(call, name, name) for name, call in calls.items()])
+
+
+def routes_table() -> Iterator[str]:
+    yield "| | route | fields | answers | |"
+    yield "|---|---|---|---|---|"
+    for route in ROUTES:
+        fields = ", ".join(f"`{field.name}`" for field in route.in_query)
+        sentence = cell(route.call.sentence)
+        yield f"| {route.method} | `{cell(route.path)}` | {fields} | `{route.call.answer.name}` | {sentence} |"
 
 
 def door_table(variable: str, kind: type) -> Iterator[str]:
@@ -121,6 +133,8 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "errors": errors_table,
     "settings": settings_table,
     "open": open_table,
+    "commands": commands_table,
+    "routes": routes_table,
     **{name: lambda row=row: door_table(*row) for name, row in DOORS.items()},  # type: ignore[misc]
 }
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from holdfast.domain.errors import HoldfastError as HoldfastError
+    from holdfast.entrypoints.http.client import AsyncClient as AsyncClient
+    from holdfast.entrypoints.http.client import Client as Client
     from holdfast.entrypoints.moving import move_store as move_store
     from holdfast.entrypoints.python import AsyncMemory as AsyncMemory
     from holdfast.entrypoints.python import Memory as Memory
@@ -19,12 +21,24 @@ _LATER = {
     "aopen": ("holdfast.entrypoints.python", "open_memory_async"),
     "Memory": ("holdfast.entrypoints.python", "Memory"),
     "AsyncMemory": ("holdfast.entrypoints.python", "AsyncMemory"),
+    "Client": ("holdfast.entrypoints.http.client", "Client"),
+    "AsyncClient": ("holdfast.entrypoints.http.client", "AsyncClient"),
     "move_store": ("holdfast.entrypoints.moving", "move_store"),
     "HoldfastError": ("holdfast.domain.errors", "HoldfastError"),
     "errors": ("holdfast.domain", "errors"),
 }
 
-__all__ = ["AsyncMemory", "HoldfastError", "Memory", "aopen", "errors", "move_store", "open"]
+__all__ = [
+    "AsyncClient",
+    "AsyncMemory",
+    "Client",
+    "HoldfastError",
+    "Memory",
+    "aopen",
+    "errors",
+    "move_store",
+    "open",
+]
 
 
 def __getattr__(name: str) -> Any:

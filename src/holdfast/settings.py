@@ -76,7 +76,7 @@ TABLE = (
         "signs and checks local tokens (HS256), at least 32 bytes; default: a secret made once in the data directory",
     ),
     Setting("JWKS_URL", None, "url", "where a foreign issuer publishes its keys; its tokens are taken too"),
-    Setting("JWT_ISSUER", None, "text", "the `iss` that tokens of the foreign issuer must have"),
+    Setting("JWT_ISSUER", None, "text", "the `iss` that tokens must have"),
     Setting("JWT_AUDIENCE", None, "text", "the `aud` that tokens must have"),
     Setting(
         "JWT_ALGORITHMS",
@@ -180,7 +180,7 @@ def load(environment: Mapping[str, str] | None = None, /, **given: Any) -> Setti
     environment = os.environ if environment is None else environment
     said = {name: environment[PREFIX + name] for name, *_ in TABLE if environment.get(PREFIX + name)}
     said |= {name.upper(): value for name, value in given.items() if value is not None}
-    if "data_dir" in given and "database_url" not in given:
+    if given.get("data_dir") is not None and given.get("database_url") is None:
         said.pop("DATABASE_URL", None)
     data_dir = Path(said["DATA_DIR"]).expanduser() if "DATA_DIR" in said else _user_data_dir(environment)
     values = {setting.name: setting.default for setting in TABLE} | _from_file(data_dir / FILE) | said

@@ -41,6 +41,8 @@ class Opened:
     masters: Masters | None = None
     path: Path | None = None
     reason: str | None = None
+    failed: str | None = None
+    """The code of what went wrong."""
 
 
 def system_clock() -> int:
@@ -55,7 +57,7 @@ def open_engine(settings: Settings, clock: Clock, directory: Directory | None, *
     except HoldfastError as error:
         if required:
             raise
-        return Opened(None, reason=error.message)
+        return Opened(None, reason=error.message, failed=error.code)
 
 
 def _open(settings: Settings, clock: Clock, directory: Directory | None) -> Opened:

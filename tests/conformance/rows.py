@@ -118,12 +118,9 @@ def receipt_row(key: str = "request 1", **said: Any) -> ReceiptRow:
         principal=ALICE,
         key=blind(key),
         space=HERE,
-        request=b"fingerprint",
         number=1,
-        revision=1,
-        created=True,
-        redacted=0,
-        expires_us=None,
+        request=b"fingerprint",
+        answer=b"sealed",
         created_us=NOW,
     )
     return row._replace(**said)

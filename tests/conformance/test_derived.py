@@ -251,6 +251,8 @@ class TestProgress:
 
     def test_counts_the_entries_of_all_spaces_that_wait(self, store: Store) -> None:
         assert store.derived.count_behind(ONE) == 6
+        assert sum(store.derived.count_behind(ONE, space) for space in (HERE, THERE)) == 6
+        assert store.derived.count_behind(ONE, NOWHERE) == 0
         advance(store, ONE, 2)
         assert (store.derived.count_behind(ONE), store.derived.count_behind(TWO)) == (4, 6)
         advance(store, ONE, 3)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from holdfast.contracts.rows import GUEST, EntryRow, PlacedRow
+from holdfast.contracts.rows import ALWAYS_INJECT, ENCRYPTED, GUEST, QUARANTINED, EntryRow, PlacedRow
 from holdfast.contracts.storage import Store, Transaction
 from tests.conformance.rows import (
     ALICE,
@@ -65,6 +65,7 @@ def test_a_space_that_does_not_exist_has_no_entries(store: Store) -> None:
     assert reads.page(nowhere, None, None, 10) == []
     assert reads.moved(nowhere, None, 0, 10, 10) == []
     assert reads.shown(nowhere, [1]) == []
+    assert reads.flagged(nowhere, 10) == []
     assert reads.expiring(nowhere, NOW, 10) == []
     assert reads.trash(nowhere, None, 10) == []
     assert reads.trashed_by_key(nowhere, [blind("key 1")]) == []
@@ -237,6 +238,34 @@ class TestShown:
         )
         private = seen(partitions=(NOTES, FILES), private=frozenset({FILES}))
         assert sorted(numbers(store.entries.shown(private, [1, 2, 3, 4]))) == [1, 3]
+
+
+class TestFlagged:
+    def test_lists_what_always_applies_in_every_room_newest_change_first(self, store: Store) -> None:
+        flagged = [
+            entry_row(1, flags=ALWAYS_INJECT, seq=30),
+            entry_row(2, flags=ALWAYS_INJECT | GUEST, seq=10, partition=FACTS),
+            entry_row(3, flags=ALWAYS_INJECT, seq=20),
+        ]
+        insert(store, *flagged, entry_row(4, seq=40), entry_row(5, seq=50, flags=GUEST))
+        assert store.entries.flagged(seen(), 10) == [flagged[0], flagged[2], flagged[1]]
+        assert write(store, lambda tx: tx.entries.flagged(seen(), 2)) == [flagged[0], flagged[2]]
+
+    def test_leaves_out_what_waits_for_a_person_and_what_a_client_encrypted(self, store: Store) -> None:
+        insert(
+            store,
+            entry_row(1, flags=ALWAYS_INJECT | QUARANTINED),
+            entry_row(2, flags=ALWAYS_INJECT | ENCRYPTED),
+            entry_row(3, flags=ALWAYS_INJECT, trashed_us=NOW),
+            entry_row(4, flags=ALWAYS_INJECT, expires_us=NOW),
+        )
+        assert store.entries.flagged(seen(), 10) == []
+
+    def test_holds_nothing_of_the_spaces_beside_it(self, store: Store) -> None:
+        insert(store, entry_row(1, flags=ALWAYS_INJECT, sealed=b"here"))
+        insert(store, entry_row(1, flags=ALWAYS_INJECT, sealed=b"there"), space=THERE)
+        assert [row.sealed for row in store.entries.flagged(seen(), 10)] == [b"here"]
+        assert [row.sealed for row in store.entries.flagged(seen(THERE), 10)] == [b"there"]
 
 
 class TestExpiring:

@@ -29,7 +29,7 @@ def left(store: Store) -> list[ReceiptRow]:
 
 
 def test_a_receipt_is_found_by_principal_and_key_as_it_was_given(store: Store) -> None:
-    row = receipt_row("other", created=False, redacted=3, revision=9, expires_us=NOW + 7, request=b"\0\xff")
+    row = receipt_row("other", number=0, answer=b"\xff\0", request=b"\0\xff")
     write(store, lambda tx: tx.receipts.put(row))
     assert store.receipts.get(ALICE, row.key) == row
     assert store.receipts.get(ALICE, ONE.key) == ONE
@@ -42,7 +42,7 @@ def test_an_unknown_key_or_principal_has_no_receipt(store: Store) -> None:
 
 
 def test_a_new_receipt_replaces_the_old_one(store: Store) -> None:
-    again = ONE._replace(request=b"another", revision=2, created=False)
+    again = ONE._replace(request=b"another", answer=b"another")
     write(store, lambda tx: tx.receipts.put(again))
     assert left(store) == [again, TWO, OF_BOB, ELSEWHERE]
 

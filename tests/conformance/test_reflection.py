@@ -15,7 +15,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from holdfast.contracts import storage
-from holdfast.contracts.rows import EntryRow, MovedRow, RevisionRow
+from holdfast.contracts.rows import ALWAYS_INJECT, EntryRow, MovedRow, RevisionRow
 from holdfast.contracts.storage import EntryReads, Store, Transaction
 from tests.conformance.backends import BACKENDS
 from tests.conformance.conftest import CALLS
@@ -54,6 +54,7 @@ SEEN = entry_row(
     seq=SINCE + 1,
     revision=2,
     expires_us=NOW + 100,
+    flags=ALWAYS_INJECT,
     key_id=LOCKED,
     labels=LABEL,
     sealed=b"ours",
@@ -86,6 +87,7 @@ LIVE: dict[str, Ask] = {
         *sealed(reads.moved(VISIBLE, [LABEL], SINCE, SINCE + 1, 1)),
     ],
     "EntryReads.shown": lambda reads: sealed(reads.shown(VISIBLE, [FOREIGN, OURS])),
+    "EntryReads.flagged": lambda reads: sealed(reads.flagged(VISIBLE, 1)),
     "EntryReads.expiring": lambda reads: sealed(reads.expiring(VISIBLE, NOW + 1_000, 1)),
     "EntryReads.count": lambda reads: reads.count(VISIBLE),
     "EntryReads.count_locked": lambda reads: reads.count_locked(VISIBLE, [1]),

@@ -154,3 +154,12 @@ def test_the_counters_of_a_space_that_does_not_exist_stay_nowhere(store: Store) 
     write(store, lambda tx: tx.spaces.count_settled(NOWHERE))
     assert store.spaces.state(NOWHERE) is None
     assert store.spaces.state(HERE) == SpaceState(0, 0, 0)
+
+
+def test_all_spaces_and_their_entries_are_counted(store: Store) -> None:
+    assert store.spaces.totals() == (0, 0)
+    make_spaces(store, HERE, THERE)
+    advance(store, HERE, 3, 0, 0)
+    advance(store, THERE, 2, 0, 0)
+    assert store.spaces.totals() == (2, 5)
+    assert write(store, lambda tx: tx.spaces.totals()) == (2, 5)

@@ -148,6 +148,19 @@ BEHAVIOURS = tuple(
         ("C4.13", "Internal, handler, cache and run entries are never found", "M C4, D 1", "test_recall.py::test_internal_handler_cache_and_run_entries_never_show"),
         ("D6.1", "Client-encrypted entries are never indexed or recalled", "D 6", "test_recall.py::test_what_a_client_encrypted_is_never_found"),
         ("D9.1", "What is quarantined is left out of recall", "D 9", "test_recall.py::test_a_quarantined_entry_never_shows_whenever_it_was_marked"),
+        # Context
+        ("D8.1", "At most 25 always-apply, newest first, the rest counted", "M E4, D 8", "test_context.py::test_at_most_25_always_apply_are_shown_and_the_rest_is_counted"),
+        ("D8.2", "An item is quoted, with kind, key, writer and date", "D 8", "test_context.py::test_an_entry_stands_there_as_data_with_kind_key_writer_and_date"),
+        ("D8.3", "No stored text leaves its quotes, its line or the fence", "D 8, W D", "test_context.py::test_no_stored_text_leaves_its_quotes_its_line_or_the_fence"),
+        ("D8.4", "The same bytes until what it shows changes", "D 8", "test_context.py::test_it_is_the_same_byte_for_byte_until_what_it_shows_changes"),
+        ("D8.5", "A budget is kept, always-apply first, with a note on what was left out", "D 8, W E4", "test_context.py::test_a_budget_is_kept_and_always_apply_come_first"),
+        ("D8.6", "The smallest budget still shows the fence and the note", "D 8", "test_context.py::test_the_smallest_budget_still_shows_the_fence_and_what_is_missing"),
+        ("D8.7", "Always-apply come from every space one may read, never at search level", "M E4, D 3", "test_context.py::test_search_level_gives_nothing_to_a_context"),
+        ("D8.8", "The index of files is the owner's alone, by name", "M D, D 1", "test_context.py::test_files_and_assistant_rows_are_shown_to_their_owner_alone"),
+        ("D8.9", "Quarantined, expired, trashed, encrypted and internal entries have no part", "D 6, 8, 9", "test_context.py::test_what_is_not_for_a_model_now_has_no_part"),
+        ("D8.10", "The summary says what my-memory says", "D 1, 8", "test_context.py::test_the_summary_is_what_my_memory_says"),
+        ("D8.11", "Locked rows are skipped and counted", "D 6", "test_context.py::test_what_cannot_be_opened_is_skipped_and_counted_once"),
+        ("D12.3", "Off: the context is empty with a note", "D 12", "test_context.py::test_memory_that_is_off_gives_no_text_and_says_why"),
         ("D12.2", "Off: recall answers an empty list with a note", "D 12", "test_recall.py::test_memory_that_is_off_answers_an_empty_list_with_a_note"),
     )
 )  # fmt: skip

@@ -9,9 +9,10 @@ from holdfast.operations import index
 from tests.doors import embedders
 from tests.doors.embedders import Switchboard
 from tests.doors.portal import Door, Portal
+from tests.doors.served import Host
 from tests.support import FixedClock
 
-DOORS = ("python", "python, awaited")
+DOORS = ("python", "python, awaited", "http")
 
 
 @pytest.fixture(scope="session")
@@ -20,14 +21,20 @@ def portal() -> Iterator[Portal]:
         yield portal
 
 
+@pytest.fixture(scope="session")
+def host() -> Iterator[Host]:
+    with Host() as host:
+        yield host
+
+
 @pytest.fixture
 def clock() -> FixedClock:
     return FixedClock()
 
 
 @pytest.fixture(params=DOORS)
-def door(request: pytest.FixtureRequest, portal: Portal, clock: FixedClock) -> Iterator[Door]:
-    door = Door(request.param, clock, portal)
+def door(request: pytest.FixtureRequest, portal: Portal, host: Host, clock: FixedClock) -> Iterator[Door]:
+    door = Door(request.param, clock, portal, host)
     yield door
     door.close()
 

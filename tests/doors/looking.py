@@ -112,7 +112,9 @@ def quarantine(memory: Memory, entry: UUID | None) -> None:
         key = engine.sealed.keyring.of(space).readable[row.key_id]
         opened = open_entry(key, row)
         assert opened is not None
-        marked = row._replace(flags=row.flags | QUARANTINED)
+        counts = tx.spaces.advance(space, entries=0, indexed=0, length=0)
+        assert counts is not None
+        marked = row._replace(flags=row.flags | QUARANTINED, seq=counts.seq)
         tx.entries.restate(space, seal_entry(key, marked, opened.owner, opened.content))
 
     engine.run_job(mark)

@@ -17,6 +17,7 @@ from holdfast.entrypoints.python import (
     AsyncOwn,
     Memory,
 )
+from tests.doors.served import Host, Served
 from tests.support import FixedClock
 
 KEY = "5e" * 32
@@ -73,8 +74,9 @@ class Blocking:
 class Door:
     """Opens memories through one door; the clock and a master key are given unless a test brings its own."""
 
-    def __init__(self, name: str, clock: FixedClock, portal: Portal) -> None:
+    def __init__(self, name: str, clock: FixedClock, portal: Portal, host: Host) -> None:
         self.name = name
+        self._host = host
         self._clock = clock
         self._portal = portal
         self._opened: list[Memory] = []
@@ -99,6 +101,8 @@ class Door:
         }
         if self.name == "python":
             memory = holdfast.open(where, **options)
+        elif self.name == "http":
+            memory = cast(Memory, Served(holdfast.open(where, **options), self._host))
         else:
             memory = cast(Memory, Blocking(self._portal.run(holdfast.aopen(where, **options)), self._portal))
         self._opened.append(memory)

@@ -25,7 +25,7 @@ def alice(memory: Memory) -> Own:
 BAD_FIELDS = [
     ("text", "", "missing_value"),
     ("text", " \t\n\u3000", "missing_value"),
-    ("text", None, "invalid_field"),
+    ("text", None, "missing_value"),
     ("text", 5, "invalid_field"),
     ("text", b"bytes", "invalid_field"),
     ("text", ["x"], "invalid_field"),

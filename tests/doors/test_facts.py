@@ -123,7 +123,7 @@ def test_the_trajectory_of_a_key_is_kept_newest_first(memory: Memory, clock: Fix
         ("a", " \n ", "missing_value"),
         (7, "b", "invalid_key"),
         ("a", 7, "invalid_field"),
-        ("a", None, "invalid_field"),
+        ("a", None, "missing_value"),
         ("a", b"bytes", "invalid_field"),
         ("a\x00b", "b", "invalid_key"),
         ("a\nb", "b", "invalid_key"),

@@ -206,9 +206,17 @@ def test_a_limit_that_is_no_whole_number_from_one_is_refused(
         alice.why_not("x", entry, limit=limit)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("query", [None, 7, b"walrus", ["walrus"]])
-def test_a_question_that_is_no_text_is_refused(alice: Own, query: object) -> None:
-    with refused("invalid_field"):
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        (None, "missing_field"),
+        (7, "invalid_field"),
+        (b"walrus", "invalid_field"),
+        (["walrus"], "invalid_field"),
+    ],
+)
+def test_a_question_that_is_no_text_is_refused(alice: Own, query: object, code: str) -> None:
+    with refused(code):
         alice.recall(query)  # type: ignore[arg-type]
 
 

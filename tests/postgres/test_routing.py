@@ -129,6 +129,7 @@ def test_what_reaches_all_spaces_is_this_list() -> None:
         "members.lists_with",
         "spaces.all_after",
         "spaces.by_name",
+        "spaces.totals",
         "spaces.owned_by",
     }
 

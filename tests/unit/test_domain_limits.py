@@ -100,7 +100,7 @@ def test_what_is_within_its_bounds_is_kept(check: Check, given: object, kept: ob
         (KEY, "漢" * 171, "too_large"),
         (TEXT, "", "missing_value"),
         (TEXT, " \n\u3000", "missing_value"),
-        (TEXT, None, "invalid_field"),
+        (TEXT, None, "missing_value"),
         (TEXT, b"x", "invalid_field"),
         (TEXT, "a\udc00", "invalid_field"),
         (TEXT, "a\x00", "invalid_field"),

@@ -60,8 +60,8 @@ class DerivedReads(Protocol):
         """Spaces in which a model has something left to derive. Names no space: it serves the store."""
         ...
 
-    def count_behind(self, model: int) -> int:
-        """How many entries of all spaces wait for a model."""
+    def count_behind(self, model: int, space: UUID | None = None) -> int:
+        """How many entries wait for a model, of all spaces or of one."""
         ...
 
     def sealed_with(self, space: UUID, key_id: int, limit: int) -> list[DerivedRow]:

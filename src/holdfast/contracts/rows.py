@@ -153,17 +153,14 @@ class RuleRow(NamedTuple):
 
 
 class ReceiptRow(NamedTuple):
-    """What an idempotency key was answered; no text of the entry is in it."""
+    """What an idempotency key was answered, sealed. It goes with the entry it is about; `number` 0: about none."""
 
     principal: bytes
     key: bytes
     space: UUID
-    request: bytes
     number: int
-    revision: int
-    created: bool
-    redacted: int
-    expires_us: int | None
+    request: bytes
+    answer: bytes
     created_us: int
 
 

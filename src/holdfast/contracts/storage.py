@@ -73,6 +73,11 @@ class EntryReads(Protocol):
         """The live ones among these, in no stated order."""
         ...
 
+    def flagged(self, visible: Visible, limit: int) -> list[EntryRow]:
+        """Live entries that always apply, newest change first; neither quarantined ones nor those a client encrypted.
+        Costs a look at the space's rows, not at what is sealed in them."""
+        ...
+
     def expiring(self, visible: Visible, until: int, limit: int) -> list[EntryRow]:
         """Live entries that expire at or before `until`, soonest first."""
         ...
@@ -172,6 +177,10 @@ class SpaceReads(Protocol):
     def counts(self, space: UUID) -> SpaceCounts | None: ...
 
     def state(self, space: UUID) -> SpaceState | None: ...
+
+    def totals(self) -> tuple[int, int]:
+        """How many spaces and entries there are, trash included."""
+        ...
 
 
 class SpaceWrites(SpaceReads, Protocol):

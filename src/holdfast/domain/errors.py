@@ -167,6 +167,8 @@ class MethodNotAllowed(HoldfastError):
 
     code = "method_not_allowed"
     status = 405
+    allowed: tuple[str, ...] = ()
+    """Those it takes."""
 
 
 class Conflict(HoldfastError):
@@ -244,6 +246,8 @@ class RateLimited(HoldfastError):
 
     code = "rate_limited"
     status = 429
+    seconds: int = 1
+    """How long to wait."""
 
 
 class Backend(HoldfastError):

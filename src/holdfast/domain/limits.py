@@ -52,6 +52,8 @@ def check_lookup_key(key: object) -> str:
 
 
 def check_text(text: object, cap: int, *, what: str = "The text") -> bytes:
+    if text is None:
+        raise MissingValue
     if not isinstance(text, str):
         raise InvalidField(f"{what} must be text.")
     if not text.strip():
@@ -129,6 +131,12 @@ def check_revision(revision: object) -> int:
     if not isinstance(revision, int) or isinstance(revision, bool) or revision < 0:
         raise InvalidField("A revision is a whole number from 0.")
     return revision
+
+
+def check_position(position: object) -> int:
+    if not isinstance(position, int) or isinstance(position, bool) or not 0 <= position < 1 << 63:
+        raise InvalidField("A position is a whole number from 0.")
+    return position
 
 
 def check_idempotency_key(key: object) -> str:

@@ -36,7 +36,7 @@ class Retention:
 
     def seconds(self, ttl: Ttl) -> int | None:
         """The seconds an entry lives, None for ever; out of range is refused, never clamped."""
-        asked = _whole_seconds(ttl)
+        asked = whole_seconds(ttl)
         if asked is None or (asked == 0 and self.zero is Zero.DEFAULT):
             if self.required:
                 raise TtlTooShort("A time to live is required here.")
@@ -54,7 +54,7 @@ class Retention:
         return None if seconds is None else now + seconds * SECOND
 
 
-def _whole_seconds(ttl: Ttl) -> int | None:
+def whole_seconds(ttl: Ttl) -> int | None:
     if isinstance(ttl, timedelta):
         if ttl > timedelta(0) and ttl < timedelta(seconds=1):
             raise TtlTooShort("The time to live must be at least 1 second.")

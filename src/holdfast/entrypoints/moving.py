@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 from holdfast.domain.errors import Unavailable
-from holdfast.entrypoints.python import place_of
+from holdfast.entrypoints.opening import place_of
 from holdfast.settings import load
 from holdfast.storage.moving import Moved, move
 from holdfast.wiring import open_engine, open_store_for_moving, system_clock

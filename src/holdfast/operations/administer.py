@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from holdfast.contracts.rows import RuleRow
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import catalogue_level
 from holdfast.domain.errors import AccessDenied, InvalidField, InvalidLevel
 from holdfast.domain.grant import Level
-from holdfast.domain.limits import check_key
+from holdfast.domain.limits import check_key, check_limit, check_position
 from holdfast.domain.principal import Caller, parse_grantee, parse_member
 from holdfast.domain.space import SpaceKind, SpaceName
 from holdfast.operations.engine import Engine
@@ -53,6 +54,54 @@ def set_rules(engine: Engine, caller: Caller, role: str, rules: Mapping[str, boo
         engine.rules.forget()
 
     return write
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts of the whole store, never a word of it."""
+
+    spaces: int
+    entries: int
+    pending: int
+    embedder: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLine:
+    """Who did what when, in keyed ids: the same id is the same thing, and nobody can tell which."""
+
+    position: int
+    at_us: int
+    operation: str
+    actor: str
+    space: str
+    object: str
+    revision: int
+
+
+def stats(engine: Engine, caller: Caller) -> Stats:
+    _require_admin(caller)
+    spaces, entries = engine.sealed.store.spaces.totals()
+    status = engine.index.status()
+    return Stats(spaces, entries, status.pending, status.embedder)
+
+
+def audit_lines(engine: Engine, caller: Caller, after: int, limit: int) -> list[AuditLine]:
+    """The log in its order, from a position on."""
+    _require_admin(caller)
+    rows = engine.sealed.store.audit.after(check_position(after), check_limit(limit, engine.limits.list_rows))
+    return [
+        AuditLine(
+            after + place,
+            row.at_us,
+            row.operation,
+            row.actor.hex(),
+            row.space.hex(),
+            row.object.hex(),
+            row.revision,
+        )
+        for place, row in enumerate(rows, start=1)
+    ]
 
 
 def _set_list(engine: Engine, caller: Caller, name: SpaceName, members: Mapping[str, Level]) -> Job[int]:

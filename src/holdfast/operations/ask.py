@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holdfast.domain.errors import InvalidField
+from holdfast.domain.errors import InvalidField, MissingField
 from holdfast.domain.partition import Partition
 from holdfast.operations.enter import SpaceRef
 
@@ -29,6 +29,8 @@ class Ask:
 
 def check_question(query: object) -> str:
     """Any text is a question; of a very long one the beginning counts."""
+    if query is None:
+        raise MissingField("`query` is required.")
     if not isinstance(query, str):
         raise InvalidField("A query is text.")
     return query[:MAX_QUESTION]

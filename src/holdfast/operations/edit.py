@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import Op, may_flag
 from holdfast.domain.entry import TEXT, Change, Content, Entry
-from holdfast.domain.errors import AccessDenied, Conflict, EditNoMatch, MissingField, NotText
+from holdfast.domain.errors import AccessDenied, Conflict, EditNoMatch, InvalidField, MissingField, NotText
 from holdfast.domain.key import refuse_reserved
 from holdfast.domain.limits import check_hint, check_key, check_label, check_tags, check_text
 from holdfast.domain.principal import Caller
@@ -60,6 +61,29 @@ def edit(engine: Engine, caller: Caller, target: Target, changes: Changes) -> Jo
         )
 
     return write
+
+
+def renew(engine: Engine, caller: Caller, target: Target, ttl: Ttl, expected: int | None) -> Job[Entry]:
+    """A new time to live, counted from now; without one the span that the last write gave."""
+    now = engine.clock()
+    sought = seek(engine, caller, target, Op.WRITE, now)
+    place = engine.sealed.place(sought.entered.space, now)
+
+    def write(tx: Transaction) -> Entry:
+        sealed = SealedTransaction(engine.sealed, tx, now)
+        head = look_up_in(sealed, place, sought)
+        check_expected(expected, head.row.revision)
+        entry = opened(head)
+        changes = Changes(ttl=_span(entry) if ttl is None else ttl)
+        return _revise(engine, sealed, sought.entered, place, head, entry.content, changes, "renew")
+
+    return write
+
+
+def _span(entry: Entry) -> timedelta:
+    if entry.expires_us is None:
+        raise InvalidField("This memory has no time to live; say `ttl` to give it one.")
+    return timedelta(microseconds=entry.expires_us - entry.updated_us)
 
 
 def replace_text(

@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 from holdfast.contracts.embedder import Embedder, EmbedderBroken
 from holdfast.contracts.rows import FOLLOWING, FORMER, HELD, SERVING, SIGNALS_ONLY, ModelRow, Visible
 from holdfast.contracts.storage import Transaction
+from holdfast.domain.principal import Principal
 from holdfast.storage.sealed import Sealed
 
 if TYPE_CHECKING:
@@ -176,12 +177,13 @@ class Index:
         if not self.work.is_set():
             self.work.set()
 
-    def status(self) -> IndexStatus:
+    def status(self, of: Principal | None = None) -> IndexStatus:
+        """What waits in the whole store, or in somebody's own space."""
         rows = self._sealed.store.models.all()
         serving = next((row for row in rows if row.state == SERVING), None)
         behind = next((row for row in rows if row.state == FOLLOWING), None)
         model = behind or serving or _NO_MODEL
-        pending = 0 if self._open is None else self._sealed.store.derived.count_behind(model.model)
+        pending = 0 if self._open is None else self._behind(model, of)
         note = "Words alone decide: no embedder is configured." if self._open is None else self.broken
         return IndexStatus(
             pending,
@@ -191,6 +193,13 @@ class Index:
             overlap=model.overlap,
             note=note,
         )
+
+    def _behind(self, model: ModelRow, of: Principal | None) -> int:
+        derived = self._sealed.store.derived
+        if of is None:
+            return derived.count_behind(model.model)
+        own = self._sealed.own_space(of)
+        return 0 if own is None else derived.count_behind(model.model, own.id)
 
 
 def takes_others(embedder: Embedder) -> bool:

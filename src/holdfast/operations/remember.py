@@ -15,7 +15,6 @@ from holdfast.domain.access import Op, may_flag
 from holdfast.domain.entry import BYTES, TEXT, Change, Content, Entry, Provenance, Source
 from holdfast.domain.errors import (
     AccessDenied,
-    Conflict,
     HoldfastError,
     MissingKey,
     PreconditionFailed,
@@ -37,7 +36,7 @@ from holdfast.domain.limits import (
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller, Principal, PrincipalKind
 from holdfast.domain.profile import KeyRule, Profile
-from holdfast.domain.retention import IDEMPOTENCY_US, Ttl
+from holdfast.domain.retention import Ttl
 from holdfast.domain.space import SpaceName
 from holdfast.domain.times import check_moment
 from holdfast.operations.answers import Outcome, Remembered, Similar
@@ -329,14 +328,10 @@ def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
     if ready.superseded is not None and superseded is not None and superseded.id != id:
         _supersede(tx, ready.entered.caller, *ready.superseded)
     if checked.draft.idempotency_key is not None:
-        tx.keep_receipt(
-            caller,
-            checked.draft.idempotency_key,
-            checked.request,
-            entry,
-            created=created,
-            redacted=checked.redacted,
+        answer = json.dumps(
+            [entry.space.hex, entry.number, entry.revision, created, entry.expires_us, checked.redacted]
         )
+        tx.keep_answer(caller, checked.draft.idempotency_key, checked.request, answer.encode(), entry)
     return Remembered(
         id,
         entry.content.key,
@@ -433,19 +428,18 @@ def _keep_omitted(content: Content, old: Content, draft: Draft) -> Content:
 def _replay(tx: SealedTransaction, entered: Entered, checked: _Checked) -> Remembered | None:
     if checked.draft.idempotency_key is None:
         return None
-    receipt = tx.receipt(entered.caller.principal, checked.draft.idempotency_key)
-    if receipt is None or receipt.created_us < tx.now - IDEMPOTENCY_US:
+    answer = tx.answered(entered.caller.principal, checked.draft.idempotency_key, checked.request)
+    if answer is None:
         return None
-    if receipt.request != checked.request:
-        raise Conflict("This idempotency key was used for another request; take a new one.")
+    space, number, revision, created, expires_us, redacted = json.loads(answer)
     return Remembered(
-        entry_id(receipt.space, receipt.number),
+        entry_id(UUID(space), number),
         checked.content.key,
-        receipt.space,
-        receipt.revision,
-        receipt.created,
-        receipt.expires_us,
-        receipt.redacted,
+        UUID(space),
+        revision,
+        created,
+        expires_us,
+        redacted,
         category=checked.content.category,
     )
 

@@ -63,7 +63,7 @@ def restore(engine: Engine, caller: Caller, target: Target) -> Job[Entry]:
     return write
 
 
-def purge(engine: Engine, caller: Caller, target: Target) -> Job[int]:
+def purge(engine: Engine, caller: Caller, target: Target, expected: int | None = None) -> Job[int]:
     """Removes one entry for good, live or from the trash; a locked one too, named by its id."""
     now = engine.clock()
     sought = seek(engine, caller, target, Op.WRITE, now)
@@ -74,6 +74,8 @@ def purge(engine: Engine, caller: Caller, target: Target) -> Job[int]:
         heads = _live_and_trashed(engine, sealed, place, sought)
         if not heads:
             raise NotFound
+        for head in heads:
+            check_expected(expected, head.row.revision)
         return _purge(engine, sealed, sought.entered, heads, "purge")
 
     return write

@@ -26,13 +26,14 @@ from holdfast.contracts.rows import (
 from holdfast.contracts.storage import Transaction
 from holdfast.crypto.blind import blind_key, blind_name, fingerprint
 from holdfast.crypto.keys import DataKey
-from holdfast.crypto.sealing import seal_blob
+from holdfast.crypto.sealing import seal_blob, unseal_blob
 from holdfast.domain.entry import Content, Entry, Revision
-from holdfast.domain.errors import Locked, Quota
+from holdfast.domain.errors import Conflict, Locked, Quota
 from holdfast.domain.grant import Grant
 from holdfast.domain.ids import new_number
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
+from holdfast.domain.retention import IDEMPOTENCY_US
 from holdfast.domain.space import SpaceKind
 from holdfast.storage.codec import (
     entry_of,
@@ -384,23 +385,29 @@ class SealedTransaction:
         """The grants on a space but for those that were changed in the file."""
         return [row for row in self.tx.grants.on(space) if grant_code(self._sealed.store_key, row) == row.mac]
 
-    def receipt(self, caller: Principal, key: str) -> ReceiptRow | None:
-        return self.tx.receipts.get(self._sealed.blind(caller), receipt_key(self._sealed, key))
+    def answered(self, caller: Principal, key: str, request: bytes) -> bytes | None:
+        """What this very request was answered before; Conflict when the key was used for another one."""
+        code = receipt_key(self._sealed, key)
+        row = self.tx.receipts.get(self._sealed.blind(caller), code)
+        if row is None or row.created_us < self.now - IDEMPOTENCY_US:
+            return None
+        if row.request != request:
+            raise Conflict("This idempotency key was used for another request; take a new one.")
+        return unseal_blob(self._sealed.store_key, b"receipt" + code, row.answer)
 
-    def keep_receipt(
-        self, caller: Principal, key: str, request: bytes, entry: Entry, *, created: bool, redacted: int
+    def keep_answer(
+        self, caller: Principal, key: str, request: bytes, answer: bytes, about: Entry | None = None
     ) -> None:
+        """Under the key of the store, for a day; it goes before that with the entry it is about."""
+        code = receipt_key(self._sealed, key)
         self.tx.receipts.put(
             ReceiptRow(
                 self._sealed.blind(caller),
-                receipt_key(self._sealed, key),
-                entry.space,
+                code,
+                STORE if about is None else about.space,
+                0 if about is None else about.number,
                 request,
-                entry.number,
-                entry.revision,
-                created,
-                redacted,
-                entry.expires_us,
+                seal_blob(self._sealed.store_key, b"receipt" + code, answer),
                 self.now,
             )
         )

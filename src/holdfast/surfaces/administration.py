@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from holdfast.domain.limits import check_list, check_mapping
 from holdfast.operations import administer
+from holdfast.operations.administer import AuditLine, Stats
 from holdfast.operations.work import Write
 from holdfast.surfaces.seat import Seat
 
@@ -28,3 +29,14 @@ class AdministrationCalls:
         """Revokes or gives back `ai.memory.read` and `ai.memory.manage` for a role."""
         seat, rows = self._seat, check_mapping("rules", rules)
         return Write(lambda: administer.set_rules(seat.engine, seat.caller, role, rows))
+
+    def stats(self) -> Stats:
+        """How many spaces and entries the store holds."""
+        return administer.stats(self._seat.engine, self._seat.caller)
+
+    def audit(self, after: int = 0, *, limit: int = 100) -> AuditLines:
+        """The log of what was done, in keyed ids, from a position on."""
+        return administer.audit_lines(self._seat.engine, self._seat.caller, after, limit)
+
+
+AuditLines = list[AuditLine]

@@ -3,30 +3,35 @@ the signatures and sentences from here. Reads answer at once; writes come back a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from holdfast.domain.context import BUDGET, Context, check_budget
 from holdfast.domain.entry import Entry, Revision
-from holdfast.domain.errors import HoldfastError, InvalidField, MissingValue
+from holdfast.domain.errors import InvalidField, NotFound
 from holdfast.domain.grant import Grant
 from holdfast.domain.limits import check_flag, check_list, check_lookup_key, check_words
 from holdfast.domain.partition import MODEL_VISIBLE, Partition
-from holdfast.domain.profile import CORE, INTERNAL, Profile
+from holdfast.domain.principal import Caller
 from holdfast.domain.retention import Ttl
 from holdfast.domain.times import check_moment
-from holdfast.operations import edit, read, remember, remove, share, spaces, undo
+from holdfast.operations import edit, read, remove, share, spaces, undo
 from holdfast.operations.answers import Forgotten, Hits, Outcome, Page, Remembered, Similar
 from holdfast.operations.ask import Ask, check_question
+from holdfast.operations.build_context import build_context
 from holdfast.operations.edit import Changes, Replaced
+from holdfast.operations.engine import Engine
+from holdfast.operations.index import IndexStatus
 from holdfast.operations.read import Listing
-from holdfast.operations.remember import MANY, Asked, Draft
+from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
 from holdfast.operations.share import Unshared
 from holdfast.operations.spaces import SpaceInfo
 from holdfast.operations.work import Steps, Write
+from holdfast.surfaces.many import not_kept, profile_of, remember_many
 from holdfast.surfaces.seat import (
     Seat,
     SpaceId,
@@ -94,14 +99,13 @@ class CoreCalls:
             idempotency_key=idempotency_key,
             supersedes=supersedes,
         )
-        return remembering(
-            self._seat, Asked(_profile(in_context), space_of(space), draft), partial(_similar_to, self._seat)
-        )
+        asked = Asked(profile_of(in_context), space_of(space), draft)
+        return remembering(self._seat, asked, partial(_similar_to, self._seat) if in_context else None)
 
     def remember_many(self, entries: Iterable[Mapping[str, Any]]) -> Steps[Outcomes]:
         """Keeps many memories, given as the keyword arguments of remember(); one outcome a row, in order."""
         seat, rows = self._seat, check_list("entries", entries)
-        return Steps(lambda: _many(seat, rows), off=lambda: [_not_kept(seat, _asked(row)) for row in rows])
+        return Steps(lambda: remember_many(seat, rows), off=lambda: [not_kept(seat, row) for row in rows])
 
     def get(
         self,
@@ -184,6 +188,14 @@ class CoreCalls:
         from holdfast.operations.why_not import why_not
 
         return why_not(engine, seat.caller, ask, id)
+
+    def context(self, *, budget: int = BUDGET) -> Context:
+        """Text for a prompt: what always applies, the index of files and a summary, quoted as data inside a fence,
+        within a budget of tokens. It stays the same, byte for byte, until what it shows changes."""
+        seat, tokens = self._seat, check_budget(budget)
+        if seat.is_off:
+            return Context("", note=seat.reason)
+        return build_context(seat.engine, seat.caller, tokens)
 
     def similar(
         self,
@@ -283,6 +295,19 @@ class CoreCalls:
         """Turns always-apply on or off, which needs manage."""
         return self.edit(key, id=id, space=space, always_inject=always_inject)
 
+    def renew(
+        self,
+        key: str | None = None,
+        *,
+        id: str | UUID | None = None,
+        space: SpaceId = None,
+        ttl: Ttl = None,
+        expected_revision: int | None = None,
+    ) -> Write[Entry]:
+        """Lets a memory that expires live on: for `ttl` from now, or as long again as it was given last."""
+        seat, target = self._seat, _target(key, id, space)
+        return Write(lambda: edit.renew(seat.engine, seat.caller, target, ttl, expected_revision))
+
     def undo(
         self,
         key: str | None = None,
@@ -329,11 +354,16 @@ class CoreCalls:
         return Write(lambda: remove.restore(seat.engine, seat.caller, target))
 
     def purge(
-        self, key: str | None = None, *, id: str | UUID | None = None, space: SpaceId = None
+        self,
+        key: str | None = None,
+        *,
+        id: str | UUID | None = None,
+        space: SpaceId = None,
+        expected_revision: int | None = None,
     ) -> Write[int]:
         """Removes one memory for good: rows, revisions, index terms, every byte."""
         seat, target = self._seat, _target(key, id, space)
-        return Write(lambda: remove.purge(seat.engine, seat.caller, target))
+        return Write(lambda: remove.purge(seat.engine, seat.caller, target, expected_revision))
 
     def forget(self, scope: str) -> Write[Forgotten]:
         """Forgets for good: `all`, `key:K`, `id:ID`, `pack:ID`, `pipeline:ID`, `packs` or `pipelines`."""
@@ -366,6 +396,16 @@ class CoreCalls:
         seat = self._seat
         return Write(lambda: spaces.create_space(seat.engine, seat.caller, ref))
 
+    def index(self) -> IndexStatus:
+        """How far recall's index is: which model serves, and what of the caller's own still waits for its vector."""
+        seat = self._seat
+        return IndexStatus(0, None, note=seat.reason) if seat.is_off else _index(seat.engine, seat.caller)
+
+
+def _index(engine: Engine, caller: Caller) -> IndexStatus:
+    """An administrator sees what waits in the whole store; others must not learn how busy their neighbours are."""
+    return engine.index.status() if caller.is_admin else engine.index.status(caller.principal)
+
 
 def _similar(seat: Seat, target: Target, limit: int = 5) -> Similars:
     engine = seat.engine
@@ -375,7 +415,10 @@ def _similar(seat: Seat, target: Target, limit: int = 5) -> Similars:
 
 
 def _similar_to(seat: Seat, id: UUID) -> Similars:
-    return _similar(seat, _target(None, id, None))
+    try:
+        return _similar(seat, _target(None, id, None))
+    except NotFound:
+        return []  # gone again already
 
 
 def _target(
@@ -386,10 +429,6 @@ def _target(
 
 def _rooms(in_context: object) -> tuple[Partition, ...]:
     return MODEL_VISIBLE if check_flag("in_context", in_context) else (Partition.INTERNAL,)
-
-
-def _profile(in_context: object) -> Profile:
-    return CORE if check_flag("in_context", in_context) else INTERNAL
 
 
 def _ask(
@@ -421,37 +460,3 @@ def _partitions(name: str | None) -> tuple[Partition, ...]:
     if not isinstance(name, str) or name not in _ROOMS:
         raise InvalidField(f"A partition is one of {', '.join(_ROOMS)}.")
     return (_ROOMS[name],)
-
-
-def _many(seat: Seat, rows: Sequence[Mapping[str, Any]]) -> list[Outcome]:
-    """In batches, so that other writers get their turn."""
-    outcomes: list[Outcome] = []
-    for start in range(0, len(rows), MANY):
-        asked = [_asked(row) for row in rows[start : start + MANY]]
-        outcomes += seat.engine.write(Write(partial(remember.remember_many, seat.engine, seat.caller, asked)))
-    return outcomes
-
-
-def _not_kept(seat: Seat, asked: Asked | HoldfastError) -> Outcome:
-    if isinstance(asked, HoldfastError):
-        return Outcome(error=asked)
-    try:
-        return Outcome(remember.not_kept(seat.limits, seat.caller, asked, seat.reason))
-    except HoldfastError as refusal:
-        return Outcome(error=refusal)
-
-
-def _asked(row: Mapping[str, Any]) -> Asked | HoldfastError:
-    """A row's words, or why they cannot be used."""
-    try:
-        said = dict(row)
-        space, profile = space_of(said.pop("space", None)), _profile(said.pop("in_context", True))
-        if unknown := sorted(set(said) - set(Draft._fields) | set(said) & {"namespace"}):
-            raise InvalidField(f"remember() has no argument `{unknown[0]}`.")
-        if "text" not in said:
-            raise MissingValue
-        return Asked(profile, space, Draft(**said | {"tags": tags_of(said.get("tags"))}))
-    except HoldfastError as refusal:
-        return refusal
-    except (TypeError, ValueError):
-        return InvalidField("A row is a mapping of remember()'s arguments.")

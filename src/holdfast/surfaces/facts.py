@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from holdfast.domain.context import EMPTY, SUMMARISED, by_category
+from holdfast.domain.context import Category as Category
 from holdfast.domain.entry import Entry, Revision
 from holdfast.domain.errors import InvalidField, NotFound
 from holdfast.domain.partition import Partition
@@ -22,17 +24,7 @@ from holdfast.operations.resolve import Target
 from holdfast.operations.work import Write
 from holdfast.surfaces.seat import Seat, filter_of, forgetting, key_of, remembering, tags_of
 
-RECENT_KEYS = 5
 SCAN = 1_000
-ROOMS = (Partition.FACTS, Partition.NOTES)
-"""What my-memory counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Category:
-    name: str
-    count: int
-    recent_keys: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,17 +144,14 @@ def _target(key: object) -> Target:
 
 
 def _my_memory(seat: Seat, engine: Engine, scope: str) -> MyMemory:
-    keys: dict[str, list[str]] = {}
+    named: list[tuple[str, str]] = []
     locked, cursor = 0, None
     while True:
-        page = read.list_entries(engine, seat.caller, Listing(ROOMS, limit=SCAN, cursor=cursor))
-        for entry in page:
-            keys.setdefault(entry.category or "uncategorized", []).append(entry.key)
+        page = read.list_entries(engine, seat.caller, Listing(SUMMARISED, limit=SCAN, cursor=cursor))
+        named += [(entry.category, entry.key) for entry in page]
         locked, cursor = page.locked, page.cursor
         if cursor is None:
             break
-    categories = tuple(
-        Category(name, len(keys[name]), tuple(keys[name][:RECENT_KEYS])) for name in sorted(keys)
-    )
-    note = None if categories else "Nothing is stored yet."
+    categories = by_category(named)
+    note = None if categories else EMPTY
     return MyMemory(scope, engine.clock(), categories, locked, note)

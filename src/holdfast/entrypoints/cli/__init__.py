@@ -3,6 +3,9 @@ imports what it needs when it runs, so that `holdfast --help` stays quick."""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
 import sys
 from typing import Annotated
 
@@ -10,18 +13,21 @@ import typer
 
 from holdfast import __version__
 from holdfast.domain.errors import HoldfastError
-from holdfast.entrypoints.cli import model, store
+from holdfast.entrypoints.cli import telling
+from holdfast.entrypoints.cli.commands import Commands, ReaderGone
+from holdfast.entrypoints.cli.options import Said
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+"""What a shell says of a program that its reader left: 128 + SIGPIPE."""
 
 app = typer.Typer(
     name="holdfast",
-    help="Encrypted, versioned, access-checked memory for AI agents. Without a command: a Python prompt on the store.",
+    cls=Commands,
+    help="Encrypted, versioned, access-checked memory for AI agents.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(model.app, name="model")
-app.command("migrate-store")(store.migrate_store)
-app.add_typer(store.scale, name="scale")
 
 
 def show_version(wanted: bool) -> None:
@@ -32,22 +38,70 @@ def show_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    version: Annotated[
+    context: typer.Context,
+    _version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=show_version, is_eager=True)
     ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
 ) -> None:
     """What may stand before a command."""
+    if debug and isinstance(context.obj, Said):
+        context.obj.debug = True
 
 
 def run(arguments: list[str]) -> int:
-    """Exit code 0: good; 1: refused, with the error's code on standard error; 2: not a command."""
+    """Exit code 0: good; 1: refused, with the error's code on standard error; 2: usage; 130: interrupted; 141: whoever
+    read the output has gone."""
+    said = Said()
+    # Boxes and colours are for a terminal; what goes into a pipe is plain.
+    app.rich_markup_mode = "rich" if sys.stdout.isatty() else None
+    _never_fail_to_encode()
     try:
-        app(arguments, prog_name="holdfast")
+        code = _carried_out(arguments or ["--help"], said)
+        sys.stdout.flush()
+    except (ReaderGone, BrokenPipeError):
+        _leave_quietly()
+        return BROKEN_PIPE
+    return code
+
+
+def _carried_out(arguments: list[str], said: Said) -> int:
+    try:
+        app(arguments, prog_name="holdfast", obj=said)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-    except HoldfastError as error:
-        print(f"{error.code}: {error.message}", file=sys.stderr)
-        return 1
     except KeyboardInterrupt:
-        return 130
-    return 0
+        return INTERRUPTED
+    except ReaderGone:
+        raise
+    except HoldfastError as error:
+        _refused(error.code, error.message, said)
+    except Exception as error:
+        hint = "" if said.debug else " (`holdfast --debug …` shows where it came from)"
+        _refused(HoldfastError.code, f"{type(error).__name__}: {error}{hint}", said)
+    return 1
+
+
+def _refused(code: str, message: str, said: Said) -> None:
+    if said.debug:
+        import traceback
+
+        traceback.print_exc()
+    telling.remark(f"{code}: {message}")
+    if said.as_json:
+        telling.emit({"error": code, "message": message})
+
+
+def _never_fail_to_encode() -> None:
+    """A locale that lacks a letter of a memory gets its code instead."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _leave_quietly() -> None:
+    """What is still in the buffer goes nowhere, instead of failing when the interpreter ends."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
+from holdfast.entrypoints.cli import telling
+from holdfast.entrypoints.cli.door import opened_store, settings_of
 from holdfast.entrypoints.cli.options import As, Data, Json
 
-app = typer.Typer(
-    help="The embedder's model: fetch it once for all stores, or see what is here.", no_args_is_help=True
-)
+app = typer.Typer(help="The embedder's model: fetch it, or see what is here.", no_args_is_help=True)
 
 
 @app.command()
@@ -36,9 +36,9 @@ def fetch(
     """
     from holdfast.entrypoints.cli.progress import shown_progress
     from holdfast.search.embedding.fetch import ModelUnavailable, fetch_default
-    from holdfast.settings import load, mirrors
+    from holdfast.settings import mirrors
 
-    settings = load(data_dir=data, model_source=source)
+    settings = settings_of(data, model_source=source)
     try:
         with shown_progress() as progress:
             fetched = fetch_default(settings.model_dir, settings.model_source, mirrors(), progress)
@@ -61,9 +61,8 @@ def list_models(as_json: Json = False, data: Data = None, _subject: As = None) -
     """Show the models that are here, whether they are whole, and which one recall uses."""
     from holdfast.search.embedding.choose import choose_embedder
     from holdfast.search.embedding.models import files_are_whole, installed
-    from holdfast.settings import load
 
-    settings = load(data_dir=data)
+    settings = settings_of(data)
     choice = choose_embedder(settings)
     used = choice.embedder.model_id if choice.embedder else None
     models = [
@@ -95,9 +94,7 @@ def use(
     _subject: As = None,
 ) -> None:
     """Let recall use the kept vectors of another model, from one moment on."""
-    from holdfast.entrypoints.python import open_memory
-
-    with open_memory(data) as memory:
+    with opened_store(data, "model use") as memory:
         status = memory.use_model(model_id)
     if as_json:
         print(json.dumps({"embedder": status.embedder, "pending": status.pending}))
@@ -115,9 +112,7 @@ def drop(
     _subject: As = None,
 ) -> None:
     """Remove the vectors of a model that recall does not use."""
-    from holdfast.entrypoints.python import open_memory
-
-    with open_memory(data) as memory:
+    with opened_store(data, "model drop") as memory:
         dropped = memory.drop_model(model_id)
     print(json.dumps({"dropped": dropped}) if as_json else f"{dropped} vectors of {model_id} are gone.")
 
@@ -128,20 +123,23 @@ def _shown(manifest: Any) -> dict[str, Any]:
 
 
 def _table(models: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    telling.table(
+        ("model", "dimensions", "MB", "licence", "source", "state"),
+        [
+            (
+                model["model_id"],
+                model["dimensions"],
+                f"{model['bytes'] / 1e6:.0f}",
+                model["licence"],
+                model["source"],
+                _state(model),
+            )
+            for model in models
+        ],
+    )
 
-    table = Table("model", "dimensions", "MB", "licence", "source", "state", box=None, pad_edge=False)
-    for model in models:
-        state = (
-            "damaged: run `holdfast model fetch`"
-            if not model["whole"]
-            else "used"
-            if model["used"]
-            else "here"
-        )
-        size = f"{model['bytes'] / 1e6:.0f}"
-        table.add_row(
-            model["model_id"], str(model["dimensions"]), size, model["licence"], model["source"], state
-        )
-    Console().print(table)
+
+def _state(model: dict[str, Any]) -> str:
+    if not model["whole"]:
+        return "damaged: run `holdfast model fetch`"
+    return "used" if model["used"] else "here"

@@ -1,13 +1,78 @@
-"""The options that every command takes."""
+"""The options that commands share, and how their words are read."""
 
 from __future__ import annotations
 
+import re
+import sys
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+from holdfast.domain.errors import InvalidField, TooLarge
+
+MOST_INPUT_BYTES = 64 << 20
+UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1, "": 1}
+TTL = re.compile(r"(\d{1,12})([dhms]?)")
+
+
+@dataclass(slots=True)
+class Said:
+    """What a command was told that still matters when it fails."""
+
+    as_json: bool = False
+    debug: bool = False
+
+
+def _say_json(context: typer.Context, value: bool) -> bool:
+    if value and isinstance(context.obj, Said):
+        context.obj.as_json = True
+    return value
+
+
+def seconds(text: str | int) -> int:
+    """90d, 12h, 30m, 45s, or seconds; a default comes as a number."""
+    if isinstance(text, int):
+        return text
+    found = TTL.fullmatch(text)
+    if found is None:
+        raise typer.BadParameter(f"{text!r} is not a time such as 90d, 12h, 30m, 45s or plain seconds.")
+    return int(found[1]) * UNITS[found[2]]
+
+
+def moment(text: str) -> datetime:
+    """A time with a zone; one without is meant in this machine's zone."""
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError, OSError):
+        raise typer.BadParameter(f"{text!r} is not a time such as 2026-05-08 or 2026-05-08T14:00Z.") from None
+
+
+def lifetime(ttl: int | None) -> timedelta | None:
+    try:
+        return None if ttl is None else timedelta(seconds=ttl)
+    except OverflowError:
+        raise typer.BadParameter("That is longer than anything lives.") from None
+
+
+def text_of(text: str) -> str:
+    """The text itself; `-` is standard input without its last line break."""
+    if text != "-":
+        return text
+    said = sys.stdin.buffer.read(MOST_INPUT_BYTES + 1)
+    if len(said) > MOST_INPUT_BYTES:
+        raise TooLarge("Standard input is longer than any memory may be.")
+    try:
+        return said.decode().removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError:
+        raise InvalidField("Standard input is not UTF-8 text.") from None
+
+
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document instead of text.", callback=_say_json)
+]
 As = Annotated[
     str | None, typer.Option("--as", metavar="SUBJECT", help="Act as this user; default: HOLDFAST_SUBJECT.")
 ]
@@ -17,5 +82,30 @@ Data = Annotated[
         "--data",
         metavar="DIR",
         help="The data directory, with its `holdfast.toml`; default: HOLDFAST_DATA_DIR.",
+        file_okay=False,
     ),
 ]
+
+Key = Annotated[str | None, typer.Argument(metavar="[KEY]", help="The memory's key, or name it by --id.")]
+Id = Annotated[str | None, typer.Option("--id", help="The memory's id, instead of its key.")]
+Space = Annotated[
+    str | None,
+    typer.Option("--space", help="A space by id, reference or kind:reference; default: your own."),
+]
+Hint = Annotated[str | None, typer.Option("--hint", help="One line on what it is good for.")]
+Category = Annotated[str | None, typer.Option("--category", help="A word to sort by.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="A word to filter by; may be repeated.")]
+Ttl = Annotated[
+    int | None,
+    typer.Option(
+        "--ttl", metavar="TIME", help="How long it lives: 90d, 12h, 30m, 45s or seconds.", parser=seconds
+    ),
+]
+Limit = Annotated[int, typer.Option("--limit", min=1, help="At most so many.")]
+
+
+def target(key: str | None, id: str | None, space: str | None) -> dict[str, Any]:
+    """Which memory is meant, as the doors take it."""
+    if (key is None) == (id is None):
+        raise typer.BadParameter("Name one memory, by its key or by --id.")
+    return {"key": key, "id": id, "space": space}

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from holdfast.entrypoints.cli.door import settings_of
 from holdfast.entrypoints.cli.options import As, Data, Json
 
 scale = typer.Typer(help="Spread a store on PostgreSQL over many machines.", no_args_is_help=True)
@@ -22,9 +23,9 @@ def migrate_store(
     _data: Data = None,
     _subject: As = None,
 ) -> None:
-    """Move a store to another backend, every row as it is, and compare both at the end.
+    """Move a store to another backend, and compare both.
 
-    Nobody may write to it meanwhile. Stopped in the middle, it goes on when it is run again.
+    Every row moves as it is. Nobody may write to it meanwhile. Stopped in the middle, it goes on when it is run again.
     """
     from holdfast.entrypoints.cli.progress import shown_count
     from holdfast.entrypoints.moving import move_store
@@ -55,9 +56,8 @@ def citus(
 ) -> None:
     """Distribute the tables by space over a Citus cluster, and check that a space's statements go to one shard."""
     from holdfast.domain.errors import InvalidField
-    from holdfast.settings import load
 
-    url = database or load(data_dir=data).database_url or ""
+    url = database or settings_of(data).database_url or ""
     if not url.startswith(("postgresql://", "postgres://")):
         raise InvalidField("Name the database: postgresql://…, or set HOLDFAST_DATABASE_URL.")
     from holdfast.wiring import distribute

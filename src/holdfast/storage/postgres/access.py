@@ -83,12 +83,18 @@ _DELETE_GRANT = of_space(
 _DELETE_EXPIRED = of_store(
     "grants.delete_expired",
     """
+    WITH lapsed AS MATERIALIZED (
+        SELECT space_id, grantee, granted_by
+          FROM holdfast.grants
+         WHERE expires_us <= %(now)s
+         LIMIT %(limit)s
+           FOR UPDATE SKIP LOCKED
+    )
     DELETE FROM holdfast.grants
-     WHERE (space_id, grantee, granted_by) IN (SELECT space_id, grantee, granted_by
-                                                 FROM holdfast.grants
-                                                WHERE expires_us <= %(now)s
-                                                LIMIT %(limit)s
-                                                  FOR UPDATE SKIP LOCKED)
+     USING lapsed
+     WHERE grants.space_id = lapsed.space_id
+       AND grants.grantee = lapsed.grantee
+       AND grants.granted_by = lapsed.granted_by
     """,
     because="the sweep serves the store, not a caller",
 )

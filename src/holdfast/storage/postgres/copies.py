@@ -106,7 +106,7 @@ _MEMBERS = of_space(
 _RECEIPTS = shared(
     "copies.receipts",
     """
-    SELECT principal, key, space_id, request, number, revision, created, redacted, expires_us, created_us
+    SELECT principal, key, space_id, number, request, answer, created_us
       FROM holdfast.receipts
      WHERE (principal, key) > (%(principal)s, %(key)s)
      ORDER BY principal, key

@@ -28,8 +28,10 @@ class DerivedReads:
     def behind(self, model: int, limit: int) -> list[UUID]:
         return [space for (space,) in self._reader.rows(_BEHIND, {"model": model, "limit": limit})]
 
-    def count_behind(self, model: int) -> int:
-        return int(self._reader.rows(_COUNT_BEHIND, {"model": model})[0][0])
+    def count_behind(self, model: int, space: UUID | None = None) -> int:
+        if space is None:
+            return int(self._reader.rows(_COUNT_BEHIND, {"model": model})[0][0])
+        return int(self._reader.rows(_COUNT_BEHIND_IN, {"model": model, "space": space})[0][0])
 
     def sealed_with(self, space: UUID, key_id: int, limit: int) -> list[DerivedRow]:
         return self._rows(_SEALED_WITH, {"space": space, "key_id": key_id, "limit": limit})
@@ -86,6 +88,20 @@ _COUNT_BEHIND = of_store(
      WHERE spaces.seq > coalesce(progress.seq, 0)
     """,
     because="counts what waits in all spaces",
+)
+_COUNT_BEHIND_IN = of_space(
+    "derived.count_behind, one space",
+    """
+    SELECT count(*)
+      FROM holdfast.entries
+      LEFT JOIN holdfast.progress ON progress.space_id = entries.space_id
+                                 AND progress.model = %(model)s
+     WHERE entries.space_id = %(space)s
+       AND entries.seq > coalesce(progress.seq, 0)
+       AND entries.partition BETWEEN 1 AND 9
+       AND entries.trashed_us IS NULL
+       AND entries.length > 0
+    """,
 )
 _SEALED_WITH = of_space(
     "derived.sealed_with",

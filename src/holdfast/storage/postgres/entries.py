@@ -72,6 +72,9 @@ class EntryReads:
     def shown(self, visible: Visible, numbers: Sequence[int]) -> list[EntryRow]:
         return self._heads(_SHOWN_NUMBERS, {**_shown(visible), "numbers": list(numbers)})
 
+    def flagged(self, visible: Visible, limit: int) -> list[EntryRow]:
+        return self._heads(_FLAGGED, {**_shown(visible), "limit": limit})
+
     def expiring(self, visible: Visible, until: int, limit: int) -> list[EntryRow]:
         return self._heads(_EXPIRING, {**_shown(visible), "until": until, "limit": limit})
 
@@ -233,6 +236,17 @@ _SHOWN_NUMBERS = of_space(
       FROM holdfast.entries
      WHERE {_LIVE}
        AND entries.number = ANY (%(numbers)s::bigint[])
+    """,
+)
+_FLAGGED = of_space(
+    "entries.flagged",
+    f"""
+    SELECT {HEAD}
+      FROM holdfast.entries
+     WHERE {_LIVE}
+       AND entries.flags & 7 = 1
+     ORDER BY entries.seq DESC
+     LIMIT %(limit)s
     """,
 )
 _EXPIRING = of_space(

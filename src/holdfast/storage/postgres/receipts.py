@@ -8,7 +8,7 @@ from holdfast.contracts.rows import ReceiptRow
 from holdfast.storage.postgres.connections import OnConnection, Reader
 from holdfast.storage.postgres.statements import shared
 
-_COLUMNS = "principal, key, space_id, request, number, revision, created, redacted, expires_us, created_us"
+_COLUMNS = "principal, key, space_id, number, request, answer, created_us"
 _BY_PRINCIPAL = "receipts belong to a principal, whatever space was written in"
 
 
@@ -55,16 +55,12 @@ _PUT = shared(
     "receipts.put",
     f"""
     INSERT INTO holdfast.receipts ({_COLUMNS})
-    VALUES (%(principal)s, %(key)s, %(space)s, %(request)s, %(number)s, %(revision)s, %(created)s, %(redacted)s,
-            %(expires_us)s, %(created_us)s)
+    VALUES (%(principal)s, %(key)s, %(space)s, %(number)s, %(request)s, %(answer)s, %(created_us)s)
     ON CONFLICT (principal, key)
     DO UPDATE SET space_id = excluded.space_id,
-                  request = excluded.request,
                   number = excluded.number,
-                  revision = excluded.revision,
-                  created = excluded.created,
-                  redacted = excluded.redacted,
-                  expires_us = excluded.expires_us,
+                  request = excluded.request,
+                  answer = excluded.answer,
                   created_us = excluded.created_us
     """,
     because=_BY_PRINCIPAL,
@@ -72,12 +68,17 @@ _PUT = shared(
 _DELETE_BEFORE = shared(
     "receipts.delete_before",
     """
+    WITH old AS MATERIALIZED (
+        SELECT principal, key
+          FROM holdfast.receipts
+         WHERE created_us < %(moment)s
+         LIMIT %(limit)s
+           FOR UPDATE SKIP LOCKED
+    )
     DELETE FROM holdfast.receipts
-     WHERE (principal, key) IN (SELECT principal, key
-                                  FROM holdfast.receipts
-                                 WHERE created_us < %(moment)s
-                                 LIMIT %(limit)s
-                                   FOR UPDATE SKIP LOCKED)
+     USING old
+     WHERE receipts.principal = old.principal
+       AND receipts.key = old.key
     """,
     because=_BY_PRINCIPAL,
 )

@@ -7,7 +7,7 @@ from uuid import UUID
 from holdfast.contracts.rows import SpaceCounts, SpaceRow, SpaceState
 from holdfast.domain.errors import Conflict
 from holdfast.storage.postgres.connections import OnConnection, Reader, Row
-from holdfast.storage.postgres.statements import Bound, of_space, of_store, shared
+from holdfast.storage.postgres.statements import NOTHING, Bound, of_space, of_store, shared
 
 _COLUMNS = "space_id, kind, name, owner, listed, key_id, created_us, sealed"
 
@@ -36,6 +36,10 @@ class SpaceReads:
     def state(self, space: UUID) -> SpaceState | None:
         rows = self._reader.rows(_STATE, {"space": space})
         return SpaceState(*rows[0]) if rows else None
+
+    def totals(self) -> tuple[int, int]:
+        [(spaces, entries)] = self._reader.rows(_TOTALS, NOTHING)
+        return spaces, entries
 
 
 _BY_ID = of_space("spaces.by_id", f"SELECT {_COLUMNS} FROM holdfast.spaces WHERE space_id = %(space)s")
@@ -70,6 +74,12 @@ _COUNTS = of_space(
 )
 _STATE = of_space(
     "spaces.state", "SELECT seq, removed, settled FROM holdfast.spaces WHERE space_id = %(space)s"
+)
+
+_TOTALS = of_store(
+    "spaces.totals",
+    "SELECT count(*), coalesce(sum(entries), 0)::bigint FROM holdfast.spaces",
+    because="counts all spaces, for an administrator",
 )
 
 

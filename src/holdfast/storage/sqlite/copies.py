@@ -21,6 +21,7 @@ from holdfast.contracts.rows import (
 from holdfast.domain.ids import NUMBER_BITS
 from holdfast.storage.sqlite.connections import OnConnection, Reader
 from holdfast.storage.sqlite.entries import HEAD, REVISION, EntryWrites
+from holdfast.storage.sqlite.receipts import receipt_of
 
 
 class CopyReads:
@@ -87,7 +88,7 @@ class CopyReads:
     def receipts(self, after: tuple[bytes, bytes], limit: int) -> list[ReceiptRow]:
         rows = self._reader.rows(
             """
-            SELECT principal, key, space, request, number, revision, created, redacted, expires_us, created_us
+            SELECT principal, key, space, number, request, answer, created_us
               FROM receipts
              WHERE (principal, key) > (?, ?)
              ORDER BY principal, key
@@ -95,10 +96,7 @@ class CopyReads:
             """,
             (*after, limit),
         )
-        return [
-            ReceiptRow._make((*row[:2], UUID(bytes=row[2]), *row[3:6], bool(row[6]), *row[7:]))
-            for row in rows
-        ]
+        return list(map(receipt_of, rows))
 
 
 class CopyWrites:

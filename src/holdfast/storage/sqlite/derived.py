@@ -53,7 +53,7 @@ class DerivedReads:
         )
         return [UUID(bytes=row[0]) for row in rows]
 
-    def count_behind(self, model: int) -> int:
+    def count_behind(self, model: int, space: UUID | None = None) -> int:
         rows = self._reader.rows(
             """
             SELECT count(*)
@@ -65,8 +65,9 @@ class DerivedReads:
                           AND entries.trashed_us IS NULL
                           AND entries.length > 0
              WHERE spaces.seq > coalesce(progress.seq, 0)
+               AND (?2 IS NULL OR spaces.id = ?2)
             """,
-            (model,),
+            (model, None if space is None else space.bytes),
         )
         return int(rows[0][0])
 

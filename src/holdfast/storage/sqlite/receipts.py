@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from holdfast.contracts.rows import ReceiptRow
@@ -15,16 +16,17 @@ class ReceiptReads:
     def get(self, principal: bytes, key: bytes) -> ReceiptRow | None:
         rows = self._reader.rows(
             """
-            SELECT principal, key, space, request, number, revision, created, redacted, expires_us, created_us
+            SELECT principal, key, space, number, request, answer, created_us
               FROM receipts
              WHERE principal = ? AND key = ?
             """,
             (principal, key),
         )
-        if not rows:
-            return None
-        row = rows[0]
-        return ReceiptRow._make((*row[:2], UUID(bytes=row[2]), *row[3:6], bool(row[6]), *row[7:]))
+        return receipt_of(rows[0]) if rows else None
+
+
+def receipt_of(row: tuple[Any, ...]) -> ReceiptRow:
+    return ReceiptRow._make((*row[:2], UUID(bytes=row[2]), *row[3:]))
 
 
 class ReceiptWrites(ReceiptReads):
@@ -35,11 +37,10 @@ class ReceiptWrites(ReceiptReads):
     def put(self, row: ReceiptRow) -> None:
         self._tx.run(
             """
-            INSERT OR REPLACE INTO receipts (principal, key, space, request, number, revision, created, redacted,
-                                             expires_us, created_us)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT OR REPLACE INTO receipts (principal, key, space, number, request, answer, created_us)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
             """,
-            (row.principal, row.key, row.space.bytes, row.request, *row[4:6], int(row.created), *row[7:]),
+            (row.principal, row.key, row.space.bytes, *row[3:]),
         )
 
     def delete_before(self, moment: int, limit: int) -> int:

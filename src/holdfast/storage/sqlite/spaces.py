@@ -71,6 +71,10 @@ class SpaceReads:
         rows = self._reader.rows("SELECT seq, removed, settled FROM spaces WHERE id = ?", (space.bytes,))
         return SpaceState(*rows[0]) if rows else None
 
+    def totals(self) -> tuple[int, int]:
+        [(spaces, entries)] = self._reader.rows("SELECT count(*), coalesce(sum(entries), 0) FROM spaces")
+        return spaces, entries
+
 
 class SpaceWrites(SpaceReads):
     def __init__(self, tx: OnConnection, number_of: SpaceNumbers) -> None:

@@ -177,18 +177,15 @@ CREATE TABLE holdfast.rules (
     may_manage boolean NOT NULL
 );
 
--- Answers to idempotency keys; no text of an entry is in them. They belong to a principal, not to a space.
+-- Answers to idempotency keys, sealed; they go with the entry they are about, but belong to a principal.
 CREATE TABLE holdfast.receipts (
-    principal  bytea   NOT NULL,
-    key        bytea   NOT NULL,
-    space_id   uuid    NOT NULL,
-    request    bytea   NOT NULL,
-    number     bigint  NOT NULL,
-    revision   bigint  NOT NULL,
-    created    boolean NOT NULL,
-    redacted   integer NOT NULL,
-    expires_us bigint,
-    created_us bigint  NOT NULL,
+    principal  bytea  NOT NULL,
+    key        bytea  NOT NULL,
+    space_id   uuid   NOT NULL,
+    number     bigint NOT NULL,
+    request    bytea  NOT NULL,
+    answer     bytea  NOT NULL,
+    created_us bigint NOT NULL,
     PRIMARY KEY (principal, key)
 );
 

@@ -123,17 +123,14 @@ CREATE TABLE rules (
     may_manage INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Answers to idempotency keys; no text of an entry is in them.
+-- Answers to idempotency keys, sealed; they go with the entry they are about.
 CREATE TABLE receipts (
     principal  BLOB    NOT NULL,
     key        BLOB    NOT NULL,
     space      BLOB    NOT NULL,
-    request    BLOB    NOT NULL,
     number     INTEGER NOT NULL,
-    revision   INTEGER NOT NULL,
-    created    INTEGER NOT NULL,
-    redacted   INTEGER NOT NULL,
-    expires_us INTEGER,
+    request    BLOB    NOT NULL,
+    answer     BLOB    NOT NULL,
     created_us INTEGER NOT NULL,
     PRIMARY KEY (principal, key)
 ) STRICT, WITHOUT ROWID;

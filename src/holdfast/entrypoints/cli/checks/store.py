@@ -1,0 +1,102 @@
+"""The embedded store and the key that opens it, looked at without touching either."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from holdfast.contracts.rows import KeyRow
+from holdfast.crypto.keyfile import EPHEMERAL, OFF, Masters, masters
+from holdfast.domain.errors import Locked
+from holdfast.entrypoints.cli.checks.finding import NO_STORE, Finding, Scene, fail, ok, warn
+from holdfast.storage.sealed import check_canary
+from holdfast.wiring import is_postgres, key_path
+
+HEADER_BYTES = 100
+USER_VERSION = slice(60, 64)
+"""Where a SQLite file says which schema it has."""
+
+
+def key(scene: Scene) -> Finding:
+    said = scene.settings.memory_key
+    if said == OFF:
+        return warn("HOLDFAST_MEMORY_KEY=off: nothing is kept", "unset HOLDFAST_MEMORY_KEY")
+    if said == EPHEMERAL:
+        return warn("HOLDFAST_MEMORY_KEY=ephemeral: nothing can be read later", "unset HOLDFAST_MEMORY_KEY")
+    if said is not None:
+        configured_keys(scene)
+        return ok("from HOLDFAST_MEMORY_KEY")
+    if is_postgres(scene.settings):
+        return fail(
+            "a store on PostgreSQL has no key file",
+            "set HOLDFAST_MEMORY_KEY=$(openssl rand -hex 32) on every node",
+        )
+    if scene.database is None:
+        return ok("a store in memory makes its own")
+    return _file(key_path(scene.database), scene)
+
+
+def _file(path: Path, scene: Scene) -> Finding:
+    if not path.exists():
+        if scene.has_store:
+            return fail(
+                f"{path} is missing", f"put {path.name} back from your copy, or set HOLDFAST_MEMORY_KEY"
+            )
+        return ok("made together with the store")
+    configured_keys(scene)
+    if os.name == "posix" and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
+        return warn(f"{path} is open to others ({mode:04o})", f"chmod 600 {path}")
+    return ok(f"{path}; keep a copy of it elsewhere")
+
+
+def canary(scene: Scene) -> Finding:
+    if not scene.has_store:
+        return ok(NO_STORE)
+    keys = configured_keys(scene)
+    if keys is None:
+        return warn("not opened: there is no key", "see `key`")
+    try:
+        _look(scene, keys)
+    except Locked as error:
+        return fail(
+            error.message, "set HOLDFAST_MEMORY_KEY, or put the key file back that belongs to this store"
+        )
+    return ok("opens with the key")
+
+
+def schema(scene: Scene) -> Finding:
+    from holdfast.storage.sqlite.migrations import steps
+
+    if not scene.has_store:
+        return ok(NO_STORE)
+    _look(scene, None)
+    assert scene.database is not None
+    with scene.database.open("rb") as file:
+        found = int.from_bytes(file.read(HEADER_BYTES)[USER_VERSION], "big")
+    newest = steps()[-1].number
+    if found < newest:
+        return ok(f"schema {found}; the next start brings it to {newest}, with a copy made first")
+    return ok(f"schema {found}")
+
+
+def configured_keys(scene: Scene) -> Masters | None:
+    """The keys as they are configured; None where there are none yet. A missing key file is not made."""
+    said, old = scene.settings.memory_key, scene.settings.memory_old_keys
+    if said == OFF:
+        return None
+    if said is not None:
+        return masters(said, old, None)
+    file = None if scene.database is None else key_path(scene.database)
+    return masters(None, old, file) if file is not None and file.exists() else None
+
+
+def _look(scene: Scene, keys: Masters | None) -> None:
+    from holdfast.storage.sqlite.migrate import look_first
+
+    def check(rows: list[KeyRow]) -> None:
+        assert keys is not None
+        check_canary(rows, keys.all, ephemeral=keys.ephemeral)
+
+    assert scene.database is not None
+    look_first(scene.database, None if keys is None else check)

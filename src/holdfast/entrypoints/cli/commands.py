@@ -1,0 +1,105 @@
+"""The table of commands. What a command takes is worked out when it is called, which for all of them together would
+take longer than `holdfast --help` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from typer.core import MarkupMode, TyperCommand, TyperGroup
+
+from holdfast.entrypoints.cli import (
+    doctor,
+    model,
+    reading,
+    serving,
+    sharing,
+    store,
+    tokens,
+    upkeep,
+    writing,
+)
+
+MEMORIES, SPACES, SERVER, STORE = "Memories", "Spaces", "Server", "Store"
+
+COMMANDS: tuple[tuple[str, str, Callable[..., Any] | typer.Typer], ...] = (
+    ("remember", MEMORIES, writing.remember),
+    ("recall", MEMORIES, reading.recall),
+    ("get", MEMORIES, reading.get),
+    ("list", MEMORIES, reading.list_memories),
+    ("edit", MEMORIES, writing.edit),
+    ("rename", MEMORIES, writing.rename),
+    ("history", MEMORIES, reading.history),
+    ("undo", MEMORIES, writing.undo),
+    ("delete", MEMORIES, writing.delete),
+    ("trash", MEMORIES, reading.trash),
+    ("restore", MEMORIES, writing.restore),
+    ("forget", MEMORIES, writing.forget),
+    ("context", MEMORIES, reading.context),
+    ("spaces", SPACES, sharing.spaces),
+    ("share", SPACES, sharing.share),
+    ("unshare", SPACES, sharing.unshare),
+    ("grants", SPACES, sharing.grants),
+    ("serve", SERVER, serving.serve),
+    ("token", SERVER, tokens.app),
+    ("doctor", STORE, doctor.doctor),
+    ("keys", STORE, upkeep.keys),
+    ("sweep", STORE, upkeep.sweep),
+    ("index", STORE, upkeep.index),
+    ("reindex", STORE, upkeep.reindex),
+    ("model", STORE, model.app),
+    ("migrate-store", STORE, store.migrate_store),
+    ("scale", STORE, store.scale),
+)
+
+
+class ReaderGone(Exception):
+    """Whoever read the output closed it."""
+
+
+class Commands(TyperGroup):
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {name: _outline(name, panel, command) for name, panel, command in COMMANDS}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, outline, rest = super().resolve_command(ctx, args)
+        return name, outline and built(name or "", self.rich_markup_mode), rest
+
+    def make_context(self, *told: Any, **more: Any) -> Any:
+        with reader_stays():
+            return super().make_context(*told, **more)
+
+    def invoke(self, ctx: Any) -> Any:
+        with reader_stays():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def reader_stays() -> Iterator[None]:
+    """Typer takes a closed pipe for a failure; here it is an ending of its own."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise ReaderGone from None
+
+
+def built(name: str, markup: MarkupMode = None) -> Any:
+    """A command with all its parameters."""
+    command = next(command for named, _, command in COMMANDS if named == name)
+    if isinstance(command, typer.Typer):
+        command.rich_markup_mode = markup
+        group = typer.main.get_group(command)
+        group.name = name
+        return group
+    alone = typer.Typer(add_completion=False, rich_markup_mode=markup)
+    alone.command(name)(command)
+    return typer.main.get_command(alone)
+
+
+def _outline(name: str, panel: str, command: Callable[..., Any] | typer.Typer) -> TyperCommand:
+    """What a list of commands says about one."""
+    sentence = command.info.help if isinstance(command, typer.Typer) else command.__doc__
+    return TyperCommand(name=name, help=(sentence or "").partition("\n")[0], rich_help_panel=panel)

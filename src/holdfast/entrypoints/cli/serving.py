@@ -1,0 +1,39 @@
+"""`holdfast serve`: the server in this process."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from holdfast.entrypoints.cli.door import settings_of
+from holdfast.entrypoints.cli.options import As, Data, Json
+
+
+def serve(
+    host: Annotated[
+        str | None, typer.Option("--host", help="Where to listen; default: HOLDFAST_HOST.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", min=0, max=65_535, help="Where to listen; default: HOLDFAST_PORT.")
+    ] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(
+            "--database", metavar="URL", help="sqlite:///… or postgresql://…; default: HOLDFAST_DATABASE_URL."
+        ),
+    ] = None,
+    _as_json: Json = False,
+    data: Data = None,
+    subject: As = None,
+) -> None:
+    """Serve REST for many callers at once, until Ctrl-C."""
+    from holdfast.domain.errors import Unavailable
+
+    given = {"host": host, "port": port, "database_url": database, "subject": subject}
+    settings = settings_of(data, **{name: value for name, value in given.items() if value is not None})
+    try:
+        from holdfast.entrypoints.http.server import serve as serve_http
+    except ImportError as error:
+        raise Unavailable("The server needs `holdfast[server]`: pip install 'holdfast[server]'.") from error
+    raise typer.Exit(serve_http(settings))

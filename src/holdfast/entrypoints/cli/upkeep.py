@@ -1,0 +1,146 @@
+"""Commands for the upkeep of the local store: keys, sweep, index."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from holdfast.entrypoints.cli import telling
+from holdfast.entrypoints.cli.door import opened, opened_store
+from holdfast.entrypoints.cli.options import As, Data, Json
+
+if TYPE_CHECKING:
+    from holdfast.entrypoints.python import Memory
+    from holdfast.operations.index import IndexStatus
+
+STALLED_SECONDS = 120
+"""No vector was made for so long: nothing that waits can be opened, or another process does not get on."""
+
+keys = typer.Typer(help="The keys that memories are sealed with.", no_args_is_help=True)
+
+
+class RotateCommand(TyperCommand):
+    """`keys rotate --data` without a directory means the data keys."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        for at, argument in enumerate(args):
+            if argument == "--data" and (at + 1 == len(args) or args[at + 1].startswith("-")):
+                args = [*args[:at], "--data-keys", *args[at + 1 :]]
+        return super().parse_args(ctx, args)
+
+
+@keys.command()
+def status(as_json: Json = False, data: Data = None, _subject: As = None) -> None:
+    """Show which master key is in use, and what others still wrap."""
+    with opened_store(data, "keys status") as memory:
+        found = memory.keys.status()
+    if as_json:
+        telling.emit(asdict(found))
+        return
+    telling.say(f"Master key {found.master}.")
+    if found.wrapped_by_others:
+        telling.say(
+            f"{found.wrapped_by_others} data keys are wrapped by earlier masters; run: holdfast keys rotate"
+        )
+    if found.locked:
+        telling.say(f"{found.locked} of them no configured key opens; set HOLDFAST_MEMORY_OLD_KEYS.")
+
+
+@keys.command(cls=RotateCommand)
+def rotate(
+    data_keys: Annotated[
+        bool,
+        typer.Option(
+            "--data-keys",
+            help="New data keys: every memory is sealed anew. `--data` without DIR says the same.",
+        ),
+    ] = False,
+    as_json: Json = False,
+    data: Data = None,
+    _subject: As = None,
+) -> None:
+    """Wrap every data key under a new master key; or make new data keys and seal all memories anew."""
+    from holdfast.entrypoints.cli.progress import patiently, shown_count
+
+    with opened_store(data, "keys rotate") as memory:
+        if data_keys:
+            with shown_count("rows sealed anew") as tell:
+                done = memory.keys.rotate_data(progress=tell)
+        else:
+            with patiently("wrapping keys"):
+                done = memory.keys.rotate()
+    if as_json:
+        telling.emit(asdict(done))
+    elif data_keys:
+        telling.say(
+            f"{done.keys} spaces have new keys; {done.entries} memories and {done.revisions} earlier states were "
+            "sealed anew."
+        )
+    else:
+        telling.say(f"{done.keys} data keys are wrapped anew.")
+        if done.locked:
+            telling.say(f"{done.locked} could not be: no configured key opens them.")
+
+
+def sweep(as_json: Json = False, data: Data = None, _subject: As = None) -> None:
+    """Remove what has expired and old trash now."""
+    from holdfast.entrypoints.cli.progress import patiently
+
+    with opened_store(data, "sweep") as memory, patiently("sweeping"):
+        swept = memory.sweep()
+    if as_json:
+        telling.emit(asdict(swept))
+    else:
+        telling.say(
+            f"Removed {swept.expired} expired memories, {swept.trash} from the trash, {swept.grants} grants."
+        )
+
+
+def index(as_json: Json = False, subject: As = None, data: Data = None) -> None:
+    """Show how far recall's index is."""
+    with opened(data, subject, "looking") as me:
+        found: IndexStatus = me.index()
+    _told(found, as_json)
+
+
+def reindex(as_json: Json = False, data: Data = None, _subject: As = None) -> None:
+    """Make every missing vector now, not in the background."""
+    with opened_store(data, "reindex") as memory:
+        found = _settled(memory)
+    _told(found, as_json)
+
+
+def _settled(memory: Memory) -> IndexStatus:
+    """Waits a second at a time, so that what is left can be shown."""
+    from holdfast.domain.errors import Unavailable
+    from holdfast.entrypoints.cli.progress import shown_count
+
+    least, since = memory.index().pending, time.monotonic()
+    with shown_count("memories wait for their vector") as tell:
+        while True:
+            tell(least)
+            try:
+                return memory.settle(timeout=1)
+            except Unavailable:
+                found = memory.index()
+                if found.pending < least:
+                    least, since = found.pending, time.monotonic()
+                if found.note is not None or time.monotonic() > since + STALLED_SECONDS:
+                    raise
+
+
+def _told(found: IndexStatus, as_json: bool) -> None:
+    if as_json:
+        telling.emit(asdict(found))
+        return
+    model = found.embedder or "words alone"
+    telling.say(f"Recall uses {model}; {found.pending} memories wait for their vector.")
+    if found.following:
+        telling.say(f"{found.following} takes over once its vectors are made.")
+    if found.held:
+        telling.say(f"{found.held} is held back; to use it: holdfast model use {found.held}")
+    telling.remark(found.note)

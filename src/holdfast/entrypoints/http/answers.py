@@ -1,0 +1,67 @@
+"""An answer on its way out: status, headers, JSON. Errors of the closed family become answers here and nowhere else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from holdfast.domain.errors import (
+    HoldfastError,
+    InvalidInput,
+    MethodNotAllowed,
+    RateLimited,
+    Unauthenticated,
+    Unavailable,
+)
+from holdfast.entrypoints.http.authenticate import challenge
+from holdfast.entrypoints.http.tokens import reason_of
+
+Send = Callable[[Any], Awaitable[None]]
+Headers = tuple[tuple[bytes, bytes], ...]
+
+JSON = (b"content-type", b"application/json")
+NO_STORE = (b"cache-control", b"no-store")
+RETRY_SECONDS = 1
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+class Answer(NamedTuple):
+    status: int
+    body: bytes
+    headers: Headers = (JSON, NO_STORE)
+
+    async def send(self, send: Send) -> None:
+        headers = [*self.headers, (b"content-length", b"%d" % len(self.body))]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+def answer(value: Any, status: int = 200, *more: tuple[bytes, bytes]) -> Answer:
+    return Answer(status, _encode(value).encode(), (JSON, NO_STORE, *more))
+
+
+def refusal(error: HoldfastError, *, facts: bool = False, passing: bool = True) -> Answer:
+    """`{error, message}`; the facts vocabulary says `{error: invalid_input, code, message}`, as its clients expect.
+    What is not `passing` need not be tried again."""
+    body = {"error": error.code, "message": error.message}
+    if facts:
+        kind = "invalid_input" if isinstance(error, InvalidInput) else error.code
+        body = {"error": kind, "code": error.code, "message": error.message}
+    if isinstance(error, Unauthenticated) and (reason := reason_of(error)):
+        body["reason"] = reason
+    return answer(body, error.status, *(_headers(error) if passing else ()))
+
+
+def _headers(error: HoldfastError) -> Headers:
+    match error:
+        case Unauthenticated():
+            return ((b"www-authenticate", challenge(error).encode()),)
+        case MethodNotAllowed():
+            return ((b"allow", ", ".join(error.allowed).encode()),)
+        case RateLimited():
+            return ((b"retry-after", b"%d" % error.seconds),)
+        case Unavailable():
+            return ((b"retry-after", b"%d" % RETRY_SECONDS),)
+        case _:
+            return ()

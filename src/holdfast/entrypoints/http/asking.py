@@ -1,0 +1,206 @@
+"""How a call of a vocabulary is asked of a server: by the table the server reads, so neither knows a route that the
+other does not."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from urllib.parse import quote, urlencode
+from uuid import uuid4
+
+import httpx2
+
+from holdfast import __version__
+from holdfast.domain.errors import Backend, HoldfastError, Unavailable
+from holdfast.domain.limits import check_idempotency_key
+from holdfast.entrypoints.http.routes import BASE, OWN_SPACE, ROUTES, Route
+from holdfast.operations.work import Work
+from holdfast.surfaces.wire.answers import error_named
+from holdfast.surfaces.wire.fields import Field, said_by, to_texts
+
+P = ParamSpec("P")
+T = TypeVar("T")
+C = TypeVar("C")
+
+TIMEOUT = 30.0
+RETRIES = 3
+PAUSE = 0.2
+AGAIN = frozenset({429, 503})
+CONNECTIONS = 100
+
+
+class Request(NamedTuple):
+    route: Route
+    path: str
+    query: list[tuple[str, str]]
+    body: Any
+    headers: dict[str, str]
+
+
+def _routes() -> dict[str, list[Route]]:
+    found: dict[str, list[Route]] = {}
+    for route in ROUTES:
+        found.setdefault(route.call.run.__qualname__, []).append(route)
+        if route.purge is not None:
+            found.setdefault(route.purge.run.__qualname__, []).append(route)
+    return found
+
+
+_BY_CALL = _routes()
+
+
+def _request(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Request:
+    """What the row says of these arguments: an idempotency key goes along with every write, so that it can be sent
+    again when its answer got lost."""
+    bound = inspect.signature(call).bind(None, *args, **kwargs)
+    given = dict(list(bound.arguments.items())[1:])
+    route = _route(_BY_CALL[call.__qualname__], given)
+    row = route.call if route.call.run is call else route.purge
+    assert row is not None
+    _refuse_nothing(row.fields, bound.signature, given)
+    said = said_by(row.fields, given)
+    place = "/".join(_segment(row.fields, part, said) for part in route.path.split("/"))
+    headers = {}
+    if row.writes:
+        key = given.get("idempotency_key")
+        headers["idempotency-key"] = uuid4().hex if key is None else check_idempotency_key(key)
+    if route.takes_body:
+        return Request(route, place, [], said[route.whole] if route.whole else said, headers)
+    query = to_texts(row.fields, said)
+    return Request(route, place, [*query, ("purge", "true")] if row is route.purge else query, None, headers)
+
+
+def _segment(fields: Sequence[Field], part: str, said: dict[str, Any]) -> str:
+    """A part of the path; a value that would leave no trace there, or look like another, is refused."""
+    if not part.startswith("{"):
+        return part
+    name = part[1:-1]
+    if name == "space" and name not in said:
+        return OWN_SPACE
+    value = said.pop(name, None)
+    if not isinstance(value, str) or not value:
+        raise next(field for field in fields if field.name == name).wrong(f"`{name}` must be text.")
+    return quote(value, safe="", errors="surrogatepass")
+
+
+def _refuse_nothing(fields: Sequence[Field], signature: inspect.Signature, given: Mapping[str, Any]) -> None:
+    """None is not sent, so it must not stand for anything but the default."""
+    for field in fields:
+        name = field.parameter
+        default = signature.parameters[name].default
+        if name in given and given[name] is None and default not in (None, inspect.Parameter.empty):
+            raise field.wrong(f"`{name}` must not be None.")
+
+
+def _route(rows: list[Route], given: Mapping[str, Any]) -> Route:
+    """An entry that is named by its id and nothing else has the shorter address."""
+    by_id = given.get("id") not in (None, "") and given.get("key") is None and given.get("space") is None
+    for row in rows:
+        if ("{id}" in row.path) == by_id and all(given.get(name) is not None for name in row.in_path):
+            return row
+    return rows[-1]
+
+
+class Line:
+    """One server, one token: how requests are written and answers read. The two clients differ in how they wait."""
+
+    def __init__(self, url: str, token: str | None, timeout: float, retries: int) -> None:
+        self.base = url.rstrip("/") + BASE + "/"
+        self.headers = {"user-agent": f"holdfast-client/{__version__}"}
+        if token is not None:
+            self.headers["authorization"] = f"Bearer {token}"
+        self.timeout = timeout
+        self.retries = retries
+
+    def options(self) -> dict[str, Any]:
+        return {
+            "headers": self.headers,
+            "timeout": self.timeout,
+            "limits": httpx2.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
+        }
+
+    def written(self, request: Request) -> dict[str, Any]:
+        wanted: dict[str, Any] = {
+            "method": request.route.method,
+            "url": self.base + request.path,
+            "headers": request.headers,
+        }
+        if request.query:
+            wanted["url"] += "?" + urlencode(request.query, errors="surrogatepass")
+        if request.body is not None:
+            # In ASCII: what is not valid text is for the server to refuse, in its words.
+            wanted["content"] = json.dumps(request.body)
+            wanted["headers"] = request.headers | {"content-type": "application/json"}
+        return wanted
+
+    def pause(self, tried: int, response: httpx2.Response | None) -> float:
+        """Longer each time, never the same for two clients; what the server asks for comes first."""
+        asked = "0" if response is None else response.headers.get("retry-after", "0")
+        waited = float(asked) if asked.isdecimal() else 0.0
+        return float(max(waited, PAUSE * 2**tried * random.uniform(0.5, 1.5)))
+
+    def may_send_again(self, response: httpx2.Response) -> bool:
+        """A server that will be back says when."""
+        return response.status_code in AGAIN and "retry-after" in response.headers
+
+    def read(self, request: Request, call: Callable[..., Any], response: httpx2.Response) -> Any:
+        row = request.route.call if request.route.call.run is call else request.route.purge
+        assert row is not None
+        if response.status_code == 200:
+            return row.answer.read(_json(response))
+        raise _error(response)
+
+
+def _json(response: httpx2.Response) -> Any:
+    try:
+        return response.json()
+    except ValueError:
+        raise Backend(
+            f"The server answered {response.status_code} with something that is not JSON."
+        ) from None
+
+
+def _error(response: httpx2.Response) -> HoldfastError:
+    said = _json(response)
+    if not isinstance(said, dict) or "error" not in said:
+        return Backend(f"The server answered {response.status_code} without saying why.")
+    return error_named(str(said.get("code", said["error"])), str(said.get("message", "")))
+
+
+def unreachable(error: Exception) -> Unavailable:
+    return Unavailable(f"The server cannot be reached: {str(error) or type(error).__name__}.")
+
+
+def sending(call: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """A read of a vocabulary, asked of the server."""
+
+    @wraps(call)
+    def method(door: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        answered: T = door._send(call, _request(call, args, kwargs))
+        return answered
+
+    return method
+
+
+def sending_work(call: Callable[Concatenate[C, P], Work[T]]) -> Callable[Concatenate[Any, P], T]:
+    """A write of a vocabulary, done by the server."""
+    return sending(call)  # type: ignore[arg-type]
+
+
+def sending_later(call: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[Any, P], Awaitable[T]]:
+    @wraps(call)
+    async def method(door: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        answered: T = await door._send(call, _request(call, args, kwargs))
+        return answered
+
+    return method
+
+
+def sending_work_later(
+    call: Callable[Concatenate[C, P], Work[T]],
+) -> Callable[Concatenate[Any, P], Awaitable[T]]:
+    return sending_later(call)  # type: ignore[arg-type]

@@ -1,0 +1,102 @@
+"""Reading what a request says: JSON of bounded size, depth and time, each name once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from holdfast.domain.errors import InvalidField, InvalidJson, TooLarge, UnsupportedMediaType
+
+DEPTH = 32
+SECONDS = 30.0
+"""How long a client may pause in the middle of a body."""
+
+Receive = Callable[[], Awaitable[Any]]
+
+
+class ClientLeft(Exception):
+    """Nobody waits for an answer any more."""
+
+
+async def read_body(receive: Receive, headers: dict[bytes, bytes], cap: int) -> bytes:
+    length = headers.get(b"content-length", b"")
+    if length.isdigit() and int(length) > cap:
+        raise TooLarge(f"A request may have {cap} bytes; this one has {int(length)}.")
+    message = await _next(receive)
+    body: bytes = message.get("body", b"")
+    if not message.get("more_body"):
+        return body if len(body) <= cap else _refuse(cap)
+    parts, size = [body], len(body)
+    while message.get("more_body"):
+        message = await _next(receive)
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > cap:
+            _refuse(cap)
+    return b"".join(parts)
+
+
+def _refuse(cap: int) -> bytes:
+    raise TooLarge(f"A request may have {cap} bytes.")
+
+
+async def _next(receive: Receive) -> Any:
+    try:
+        async with asyncio.timeout(SECONDS):
+            message = await receive()
+    except TimeoutError:
+        raise InvalidField("The body did not arrive in time.") from None
+    if message["type"] == "http.disconnect":
+        raise ClientLeft
+    return message
+
+
+def read_json(body: bytes, content_type: bytes) -> Any:
+    """An empty body is an empty object, so that a call without fields needs none."""
+    if not body:
+        return {}
+    kind, _, parameters = content_type.decode("latin-1").partition(";")
+    if kind.strip().lower() != "application/json" or not _is_utf8(parameters):
+        raise UnsupportedMediaType
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        raise InvalidJson("The body is not valid UTF-8.") from None
+    try:
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise InvalidJson from None
+    if text.count("[") + text.count("{") > DEPTH and _depth(value) > DEPTH:
+        raise InvalidJson(f"The body is nested more than {DEPTH} deep.")
+    return value
+
+
+def _is_utf8(parameters: str) -> bool:
+    name, _, value = parameters.strip().partition("=")
+    return not name or name.strip().lower() != "charset" or value.strip(" \"'").lower() in ("utf-8", "utf8")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("a name is given twice")
+    return made
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _depth(value: Any) -> int:
+    deepest, level = 0, [value] if isinstance(value, dict | list) else []
+    while level:
+        deepest += 1
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+    return deepest

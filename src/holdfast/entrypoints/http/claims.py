@@ -1,0 +1,254 @@
+"""What a token says, read strictly: JSON without surprises, times, issuer, audience, and the caller it vouches for.
+Nothing here looks at signatures or keeps anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+from holdfast.domain.errors import InvalidField
+from holdfast.domain.principal import Caller, Principal, PrincipalKind, check_subject
+from holdfast.domain.times import SECOND
+
+LEEWAY_SECONDS = 30
+"""For `nbf` and `iat`, where clocks differ. `exp` has none: a token ends when it says so."""
+
+MAX_DEPTH = 8
+LATEST_SECONDS = 10**12
+"""Later moments (the year 33658) are a mistake of units."""
+
+OF_TOKEN = "token:"
+"""Opens the name of a run that nobody named; neither a claim nor a header may take such a name."""
+
+DOOR = "http"
+_KINDS = frozenset(kind.value for kind in PrincipalKind)
+_CATALOGUE = frozenset({"read", "manage"})
+
+
+class Reason(StrEnum):
+    """Why a caller is not known; the closed list of reason codes beside `unauthenticated`."""
+
+    MISSING = "missing"
+    """No Authorization header."""
+    SCHEME = "scheme"
+    """Another scheme than Bearer, or several headers."""
+    TOO_LONG = "too_long"
+    MALFORMED = "malformed"
+    """Not three base64url segments of JSON objects; a name twice; too deep; NaN."""
+    HEADER = "header"
+    """The header wants something we never do: `crit`, or a key of the token's own choice."""
+    ALGORITHM = "algorithm"
+    """Not taken at all, or not with this key."""
+    UNKNOWN_KEY = "unknown_key"
+    """No key of that `kid`, or no `kid` and several keys."""
+    SIGNATURE = "signature"
+    EXPIRED = "expired"
+    NOT_YET = "not_yet"
+    ISSUER = "issuer"
+    AUDIENCE = "audience"
+    SUBJECT = "subject"
+    CLAIMS = "claims"
+    """A claim has the wrong type or a value that cannot be."""
+
+
+class Refused(Exception):
+    """Inside these modules alone; the verifier turns it into Unauthenticated. Neither text holds any of the token."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+def read_object(segment: bytes) -> dict[str, Any]:
+    """A JSON object in UTF-8 in which no object has a name twice; parsers differ in which of the two they take."""
+    try:
+        value = json.loads(
+            segment.decode("utf-8"), object_pairs_hook=_without_repeats, parse_constant=_no_constant
+        )
+    except (ValueError, RecursionError):
+        raise Refused(Reason.MALFORMED, "a segment is not JSON") from None
+    if not isinstance(value, dict):
+        raise Refused(Reason.MALFORMED, "a segment is not an object")
+    if _is_deeper(value, MAX_DEPTH):
+        raise Refused(Reason.MALFORMED, "a segment is nested too deep")
+    return value
+
+
+def check_times(claims: dict[str, Any], now: int) -> int:
+    """The moment at which the token ends, in microseconds."""
+    ends = _moment(claims, "exp")
+    if ends is None:
+        raise Refused(Reason.CLAIMS, "`exp` is missing")
+    if now >= ends:
+        raise Refused(Reason.EXPIRED, "`exp` has passed")
+    for name in ("nbf", "iat"):
+        starts = _moment(claims, name)
+        if starts is not None and now < starts - LEEWAY_SECONDS * SECOND:
+            raise Refused(Reason.NOT_YET, f"`{name}` is in the future")
+    return ends
+
+
+def check_issuer(claims: dict[str, Any], wanted: str | None) -> None:
+    if wanted is not None and claims.get("iss") != wanted:
+        raise Refused(Reason.ISSUER, "`iss` is not HOLDFAST_JWT_ISSUER")
+
+
+def check_audience(claims: dict[str, Any], wanted: str | None) -> None:
+    if wanted is None:
+        return
+    match claims.get("aud"):
+        case str() as one if one == wanted:
+            return
+        case list() as several if wanted in several and all(isinstance(each, str) for each in several):
+            return
+    raise Refused(Reason.AUDIENCE, "`aud` is not HOLDFAST_JWT_AUDIENCE")
+
+
+def issuer_of(claims: dict[str, Any]) -> str:
+    """What qualifies the ids of a foreign issuer. Without `|`, so that `iss|sub` splits in one way only."""
+    issuer = claims.get("iss")
+    if not isinstance(issuer, str) or not issuer.strip() or "|" in issuer or not issuer.isprintable():
+        raise Refused(Reason.ISSUER, "`iss` is missing or not a name")
+    return issuer
+
+
+def caller_of(claims: dict[str, Any], *, issuer: str | None, digest: str) -> Caller:
+    """The caller; `issuer` qualifies the ids of a foreign token, `digest` names the run when no claim does.
+
+    A local `sub` may hold `|` and so name the user of a foreign issuer: whoever has the local secret may vouch for
+    anyone, administrators included. A foreign issuer vouches for its own users alone, as session users too.
+    """
+    kind = _kind(claims)
+    session_user = _session_user(claims, kind, issuer)
+    _text(claims, "owner")
+    return Caller(
+        Principal(kind, _subject(claims, issuer)),
+        session_user=session_user,
+        chats=_names(claims, "chats"),
+        systems=_systems(claims),
+        teams=_names(claims, "teams"),
+        roles=_names(claims, "roles", ("member",)),
+        unattended=_flag(claims, "unattended") or kind is PrincipalKind.SERVICE,
+        run=_run(claims, digest),
+        door=DOOR,
+    )
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = dict(pairs)
+    if len(names) != len(pairs):
+        raise Refused(Reason.MALFORMED, "a name occurs twice")
+    return names
+
+
+def _no_constant(_: str) -> NoReturn:
+    raise Refused(Reason.MALFORMED, "NaN and infinities are not JSON")
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    match value:
+        case dict():
+            inner: Iterable[object] = value.values()
+        case list():
+            inner = value
+        case _:
+            return False
+    return levels == 0 or any(_is_deeper(each, levels - 1) for each in inner)
+
+
+def _moment(claims: dict[str, Any], name: str) -> int | None:
+    if name not in claims:
+        return None
+    seconds = claims[name]
+    if (
+        not isinstance(seconds, int | float)
+        or isinstance(seconds, bool)
+        or not 0 <= seconds <= LATEST_SECONDS  # not true of infinity either
+    ):
+        raise Refused(Reason.CLAIMS, f"`{name}` must be seconds since the epoch")
+    return int(seconds * SECOND)
+
+
+def _kind(claims: dict[str, Any]) -> PrincipalKind:
+    kind = claims.get("kind", PrincipalKind.USER)
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise Refused(Reason.CLAIMS, "`kind` must be user, agent or service")
+    return PrincipalKind(kind)
+
+
+def _subject(claims: dict[str, Any], issuer: str | None) -> str:
+    subject = claims.get("sub")
+    if not isinstance(subject, str) or not subject.strip():
+        raise Refused(Reason.SUBJECT, "`sub` is missing or blank")
+    try:
+        return check_subject("subject", _qualified(subject, issuer))
+    except InvalidField as error:
+        raise Refused(Reason.SUBJECT, error.message) from None
+
+
+def _session_user(claims: dict[str, Any], kind: PrincipalKind, issuer: str | None) -> Principal | None:
+    user = _text(claims, "session_user")
+    if user is None:
+        return None
+    if kind is PrincipalKind.USER:
+        raise Refused(Reason.CLAIMS, "`session_user` is for agents and services")
+    return Principal(PrincipalKind.USER, _printable("session_user", _qualified(user, issuer)))
+
+
+def _qualified(subject: str, issuer: str | None) -> str:
+    return subject if issuer is None else f"{issuer}|{subject}"
+
+
+def _run(claims: dict[str, Any], digest: str) -> str:
+    run = _text(claims, "run")
+    if run is None:
+        return OF_TOKEN + (_text(claims, "jti") or digest)
+    if run.startswith(OF_TOKEN):
+        raise Refused(Reason.CLAIMS, f"`run` must not start with {OF_TOKEN}")
+    return run
+
+
+def _text(claims: dict[str, Any], name: str) -> str | None:
+    return _printable(name, claims[name]) if name in claims else None
+
+
+def _names(claims: dict[str, Any], name: str, default: tuple[str, ...] = ()) -> frozenset[str]:
+    if name not in claims:
+        return frozenset(default)
+    given = claims[name]
+    if not isinstance(given, list):
+        raise Refused(Reason.CLAIMS, f"`{name}` must be a list of texts")
+    return frozenset(_printable(name, each) for each in given)
+
+
+def _systems(claims: dict[str, Any]) -> MappingProxyType[str, str]:
+    """Read-only: verified callers are kept and shared."""
+    given = claims.get("systems", {})
+    if not isinstance(given, dict):
+        raise Refused(Reason.CLAIMS, "`systems` must be an object of names with read or manage")
+    for system, level in given.items():
+        _printable("systems", system)
+        if not isinstance(level, str) or level not in _CATALOGUE:
+            raise Refused(Reason.CLAIMS, "`systems` must be an object of names with read or manage")
+    return MappingProxyType(given)
+
+
+def _flag(claims: dict[str, Any], name: str) -> bool:
+    flag = claims.get(name, False)
+    if not isinstance(flag, bool):
+        raise Refused(Reason.CLAIMS, f"`{name}` is true or false")
+    return flag
+
+
+def _printable(name: str, value: object) -> str:
+    try:
+        text = check_subject(name, value)
+    except InvalidField as error:
+        raise Refused(Reason.CLAIMS, error.message) from None
+    if not text.strip():
+        raise Refused(Reason.CLAIMS, f"`{name}` must not be blank")
+    return text

@@ -1,0 +1,90 @@
+"""The secret that signs local tokens: configured, or made once in the data directory. It is never shown."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import stat
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jwt import InvalidKeyError
+from jwt.algorithms import HMACAlgorithm
+
+from holdfast.domain.errors import InvalidField
+from holdfast.settings import Settings
+
+log = logging.getLogger("holdfast")
+
+FILE = "token.secret"
+SECRET_BYTES = 32
+MAKE_ONE = "make one with: openssl rand -hex 32"
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """Its text as bytes, as other programs that sign with the same HOLDFAST_JWT_SECRET take it."""
+
+    key: bytes = field(repr=False)
+
+
+def local_secret(settings: Settings) -> Secret:
+    """HOLDFAST_JWT_SECRET, else that of the file, which is made on the first call. InvalidField says what to do."""
+    if settings.jwt_secret is not None:
+        return Secret(_checked(settings.jwt_secret, "HOLDFAST_JWT_SECRET", MAKE_ONE, settings))
+    path = settings.data_dir / FILE
+    remedy = f"restore {path}, or remove it to have a new one made (tokens signed with the old one end)"
+    return Secret(_checked(_from_file(path, remedy), "The token secret", remedy, settings))
+
+
+def _checked(text: str, what: str, remedy: str, settings: Settings) -> bytes:
+    key = text.encode()
+    if len(key) < SECRET_BYTES:
+        raise InvalidField(f"{what} has fewer than {SECRET_BYTES} bytes; {remedy}.")
+    if _is_master_key(text, settings):
+        raise InvalidField(f"{what} is the memory key; a token secret must be its own: {remedy}.")
+    try:
+        HMACAlgorithm(HMACAlgorithm.SHA256).prepare_key(key)
+    except InvalidKeyError:
+        raise InvalidField(f"{what} is a public key, a certificate or a JWK, no secret; {remedy}.") from None
+    return key
+
+
+def _is_master_key(text: str, settings: Settings) -> bool:
+    """As it is written, or as the bytes it stands for."""
+    masters = [key.strip().lower() for key in (settings.memory_key, *settings.memory_old_keys) if key]
+    return text.strip().lower() in masters or text.encode().hex() in masters
+
+
+def _from_file(path: Path, remedy: str) -> str:
+    try:
+        if not path.exists():
+            _create(path)
+        if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
+            log.warning("others on this machine may read or change %s; run: chmod 600 %s", path.name, path)
+        return path.read_text(encoding="ascii").strip()
+    except UnicodeDecodeError:
+        raise InvalidField(f"The token secret is damaged; {remedy}.") from None
+    except OSError as error:
+        raise InvalidField(
+            f"The token secret {path} cannot be read or made: {error.strerror}; make it readable for this user, "
+            "or set HOLDFAST_JWT_SECRET."
+        ) from error
+
+
+def _create(path: Path) -> None:
+    """Appears whole or not at all, 0600; when another process was quicker, its secret stays."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle, draft = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(SECRET_BYTES) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        Path(draft).unlink()

@@ -1,0 +1,105 @@
+"""`holdfast serve`: opens the store, listens, says where, drains on Ctrl-C."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from socket import socket
+from threading import Thread
+
+import uvicorn
+
+from holdfast import __version__
+from holdfast.domain.errors import Unavailable
+from holdfast.entrypoints.http.app import create_app
+from holdfast.entrypoints.http.authenticate import check_auth_allowed
+from holdfast.entrypoints.http.protocol import TimedProtocol
+from holdfast.entrypoints.http.watch import JsonLines
+from holdfast.entrypoints.opening import Running, open_settings
+from holdfast.settings import Settings
+
+DRAIN_SECONDS = 8
+BACKLOG = 2_048
+LOGGERS = ("holdfast", "uvicorn.error")
+
+WELCOME = """holdfast {version} is listening on {url}
+
+  data    {place}
+  you     user:{subject}
+  docs    {url}/docs
+
+  connect an agent     HOLDFAST_URL={url} HOLDFAST_TOKEN=$(holdfast token create --subject {subject})
+  try this             holdfast remember "Deploys go through Konflux" && holdfast recall "how do we deploy?"
+
+Ctrl-C ends it; every memory stays.
+"""
+
+
+def serve(settings: Settings) -> int:
+    """Runs until it is told to end. A store that cannot be opened is said, here and by /readyz, and answered 503."""
+    check_auth_allowed(settings)
+    _log_to_stderr()
+    memory = open_settings(settings)
+    try:
+        server = _Server(memory, settings)
+        server.run()
+    finally:
+        memory.stop()
+    if not server.started:
+        raise Unavailable(
+            f"Nothing could listen on {settings.host}:{settings.port}; is another server there? --port takes another."
+        )
+    return 0
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, memory: Running, settings: Settings) -> None:
+        super().__init__(
+            uvicorn.Config(
+                create_app(memory, settings),
+                host=settings.host,
+                port=settings.port,
+                http=TimedProtocol,
+                interface="asgi3",
+                proxy_headers=False,
+                ws="none",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                date_header=True,
+                backlog=BACKLOG,
+                timeout_graceful_shutdown=DRAIN_SECONDS,
+                timeout_keep_alive=65,
+            )
+        )
+        self._memory = memory
+        self._settings = settings
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            print(_welcome(self._memory, self._settings, self._port()), flush=True)
+            Thread(target=self._memory.warm, name="warm", daemon=True).start()
+
+    def _port(self) -> int:
+        """Which one it is when any would do."""
+        sockets = [each for server in self.servers for each in server.sockets]
+        return int(sockets[0].getsockname()[1]) if sockets else self._settings.port
+
+
+def _welcome(memory: Running, settings: Settings, port: int) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    place = memory.opened.path or ("PostgreSQL" if settings.database_url else "in memory")
+    text = WELCOME.format(
+        version=__version__, url=f"http://{host}:{port}", place=place, subject=settings.subject
+    )
+    return text if memory.enabled else f"{text}\nMEMORY IS OFF: {memory.reason}\n"
+
+
+def _log_to_stderr() -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    for name in LOGGERS:
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(logging.INFO if name == "holdfast" else logging.WARNING)

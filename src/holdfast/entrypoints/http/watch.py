@@ -1,0 +1,135 @@
+"""What an operator sees: a line a request, counters for Prometheus. Never a body, a key, a token, or an address that
+holds one: a request is known by its route and its id."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import time
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from secrets import token_hex
+from typing import Any
+
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_OTHER = "other"
+
+log = logging.getLogger("holdfast.http")
+App = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+class Metrics:
+    def __init__(self) -> None:
+        self.requests: Counter[tuple[str, str, int]] = Counter()
+        self.refusals: Counter[str] = Counter()
+        self.seconds: dict[str, list[int]] = {}
+        self.spent: Counter[str] = Counter()
+        self.open = 0
+
+    def count(self, method: str, route: str, status: int, code: str | None, seconds: float) -> None:
+        self.requests[method, route, status] += 1
+        if code is not None:
+            self.refusals[code] += 1
+        self.seconds.setdefault(route, [0] * (len(SECONDS) + 1))[bisect_left(SECONDS, seconds)] += 1
+        self.spent[route] += seconds  # type: ignore[assignment]
+
+    def lines(self, more: dict[str, float]) -> Iterator[str]:
+        """In the text format of Prometheus."""
+        yield "# TYPE holdfast_requests_total counter"
+        for (method, route, status), count in sorted(self.requests.items()):
+            yield f'holdfast_requests_total{{method="{method}",route="{route}",status="{status}"}} {count}'
+        yield "# TYPE holdfast_refusals_total counter"
+        for code, count in sorted(self.refusals.items()):
+            yield f'holdfast_refusals_total{{code="{code}"}} {count}'
+        yield "# TYPE holdfast_request_seconds histogram"
+        for route, counts in sorted(self.seconds.items()):
+            yield from self._histogram(route, counts)
+        for name, value in {"requests_open": self.open, **more}.items():
+            yield f"# TYPE holdfast_{name} gauge"
+            yield f"holdfast_{name} {value}"
+
+    def _histogram(self, route: str, counts: list[int]) -> Iterator[str]:
+        total = 0
+        for bound, count in zip((*map(str, SECONDS), "+Inf"), counts, strict=True):
+            total += count
+            yield f'holdfast_request_seconds_bucket{{route="{route}",le="{bound}"}} {total}'
+        yield f'holdfast_request_seconds_sum{{route="{route}"}} {self.spent[route]:.6f}'
+        yield f'holdfast_request_seconds_count{{route="{route}"}} {total}'
+
+
+class Watch:
+    """The outermost layer: gives each request its id, and notes how it ended."""
+
+    def __init__(self, app: App, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 0
+        request = scope["holdfast.request_id"] = _request_id(scope["headers"])
+
+        async def sending(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", request.encode())]
+            await send(message)
+
+        self._metrics.open += 1
+        try:
+            await self._app(scope, receive, sending)
+        finally:
+            self._metrics.open -= 1
+            self._note(scope, request, status, time.perf_counter() - began)
+
+    def _note(self, scope: Any, request: str, status: int, seconds: float) -> None:
+        route, code = scope.get("holdfast.route", _OTHER), scope.get("holdfast.code")
+        method = scope["method"] if scope["method"].isalpha() and len(scope["method"]) < 10 else _OTHER
+        self._metrics.count(method, route, status, code, seconds)
+        if log.isEnabledFor(logging.INFO):
+            log.info(
+                "request",
+                extra={
+                    "request_id": request,
+                    "method": method,
+                    "route": route,
+                    "status": status,
+                    "code": code,
+                    "ms": round(seconds * 1_000, 2),
+                },
+            )
+
+
+def _request_id(headers: list[tuple[bytes, bytes]]) -> str:
+    """That of a proxy before us, if it is one."""
+    for name, value in headers:
+        if name == b"x-request-id" and _ID.fullmatch(value):
+            return value.decode()
+    return token_hex(8)
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line."""
+
+    FIELDS = ("request_id", "method", "route", "status", "code", "ms")
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "at": self.formatTime(record, "%Y-%m-%dT%H:%M:%S") + f".{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+        }
+        line |= {name: value for name in self.FIELDS if (value := getattr(record, name, None)) is not None}
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)
+
+    @staticmethod
+    def converter(moment: float | None) -> time.struct_time:
+        return time.gmtime(moment)

@@ -1,0 +1,269 @@
+"""A store that is open, or the reason why it is not: what every door that serves it begins with."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Generic, TypeVar
+from urllib.parse import quote
+
+from holdfast.contracts.clock import Clock
+from holdfast.contracts.directory import Directory
+from holdfast.domain.errors import HoldfastError, InvalidField, Locked, Unavailable
+from holdfast.domain.limits import check_list, check_mapping, check_words
+from holdfast.domain.principal import Caller, Principal, PrincipalKind, principal
+from holdfast.entrypoints.keys import Keys
+from holdfast.operations.answers import Swept
+from holdfast.operations.change_model import drop_model, use_model
+from holdfast.operations.engine import Engine
+from holdfast.operations.index import IndexStatus
+from holdfast.operations.settle import Settler, settle
+from holdfast.operations.sweep import Sweeper, sweep
+from holdfast.settings import Settings, load
+from holdfast.surfaces.administration import AdministrationCalls
+from holdfast.surfaces.seat import Seat
+from holdfast.wiring import Opened, open_engine, system_clock
+
+log = logging.getLogger("holdfast")
+
+
+class Running:
+    """A store with its background work, or the reason why there is none: what a door serves."""
+
+    def __init__(self, opened: Opened, settings: Settings, clock: Clock) -> None:
+        self.opened = opened
+        self._limits = settings.limits
+        self._clock = clock
+        self._sweeper: Sweeper | None = None
+        self._settler: Settler | None = None
+        if opened.engine is not None:
+            self._settler = Settler(opened.engine)
+            self._settler.start()
+            if settings.sweep_seconds:
+                self._sweeper = Sweeper(self._sweep_quietly, settings.sweep_seconds)
+                self._sweeper.start()
+
+    @property
+    def enabled(self) -> bool:
+        return self.opened.engine is not None
+
+    @property
+    def reason(self) -> str | None:
+        return self.opened.reason
+
+    def seat(self, caller: Caller) -> Seat:
+        """Where somebody sits whom a door has made out."""
+        return Seat(self.opened.engine, caller, self._limits, self._clock, self.reason or "")
+
+    def warm(self) -> None:
+        """Loads the embedder before the first question comes; a broken one is said by every answer anyway."""
+        if self.opened.engine is not None:
+            self.opened.engine.index.ready()
+
+    def readiness(self) -> dict[str, str]:
+        """What must hold to serve: `ok`, or why not. The store is asked now; its keys and schema were at opening."""
+        engine, reason = self.opened.engine, self.reason or "unknown"
+        if engine is None:
+            failed = "keys" if self.opened.failed == Locked.code else "store"
+            return {"store": "unknown", "keys": "unknown", "schema": "unknown"} | {failed: reason}
+        try:
+            engine.sealed.store.models.all()
+        except HoldfastError as error:
+            return {"store": error.message, "keys": "ok", "schema": "unknown"}
+        return {"store": "ok", "keys": "ok", "schema": "ok"}
+
+    def sweep(self) -> Swept:
+        return Swept() if self.opened.engine is None else sweep(self.opened.engine)
+
+    def _sweep_quietly(self) -> None:
+        try:
+            self.sweep()
+        except HoldfastError as error:
+            log.warning("the sweep failed and will try again: %s", error.message)
+
+    def stop(self) -> None:
+        """Finishes what was submitted, then lets go of the store."""
+        if self._sweeper is not None:
+            self._sweeper.stop()
+        if self._settler is not None:
+            self._settler.stop()
+        if self.opened.engine is not None:
+            self.opened.engine.sealed.close()
+
+
+OwnDoor = TypeVar("OwnDoor")
+AdministrationDoor = TypeVar("AdministrationDoor")
+HandleDoor = TypeVar("HandleDoor")
+
+
+class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
+    """The Python door to a store. The two memories differ only in the doors they give."""
+
+    _own: Callable[[Seat], OwnDoor]
+    _administration: Callable[[AdministrationCalls, Seat], AdministrationDoor]
+    _handle: Callable[[Seat, Principal, str | None], HandleDoor]
+
+    def __init__(self, opened: Opened, settings: Settings, clock: Clock) -> None:
+        self._running = Running(opened, settings, clock)
+        self._opened = opened
+
+    @property
+    def reason(self) -> str | None:
+        """Why memory is off; None when it is on."""
+        return self._opened.reason
+
+    @property
+    def enabled(self) -> bool:
+        return self._opened.engine is not None
+
+    @property
+    def path(self) -> Path | None:
+        """The store's file; None for a store in memory."""
+        return self._opened.path
+
+    @property
+    def keys(self) -> Keys:
+        return Keys(self._opened)
+
+    @property
+    def running(self) -> Running:
+        """What another door serves: a host's own server, for example."""
+        return self._running
+
+    def sweep(self) -> Swept:
+        """Removes what has expired and old trash now, instead of waiting for the next turn."""
+        return self._running.sweep()
+
+    def index(self) -> IndexStatus:
+        """How far recall's index is: what still waits for its vector, and which model serves."""
+        if self._opened.engine is None:
+            return IndexStatus(0, None, note=self.reason)
+        return self._opened.engine.index.status()
+
+    def use_model(self, name: str) -> IndexStatus:
+        """Lets another model serve whose vectors are kept: the former one, or one that was held back."""
+        return use_model(self._engine(), name)
+
+    def drop_model(self, name: str) -> int:
+        """Removes the vectors of a model that does not serve; says how many there were."""
+        return drop_model(self._engine(), name)
+
+    def _engine(self) -> Engine:
+        if self._opened.engine is None:
+            raise Unavailable(self.reason)
+        return self._opened.engine
+
+    def _settle(self, timeout: float) -> IndexStatus:
+        return self.index() if self._opened.engine is None else settle(self._opened.engine, timeout)
+
+    def user(
+        self,
+        id: str,
+        *,
+        roles: Iterable[str] = ("member",),
+        teams: Iterable[str] = (),
+        systems: Mapping[str, str] | None = None,
+    ) -> OwnDoor:
+        """A user's door."""
+        caller = Caller(
+            principal(PrincipalKind.USER, id),
+            roles=frozenset(check_list("roles", roles)),
+            teams=frozenset(check_list("teams", teams)),
+            systems=_systems(systems),
+        )
+        return self._own(self._running.seat(caller))
+
+    def agent(
+        self,
+        id: str,
+        *,
+        user: str | None = None,
+        chat: str | None = None,
+        systems: Mapping[str, str] | None = None,
+    ) -> OwnDoor:
+        """An agent's door; `user` and `chat` are those it works for and in right now."""
+        caller = Caller(
+            principal(PrincipalKind.AGENT, id),
+            session_user=None if user is None else principal(PrincipalKind.USER, user),
+            chats=frozenset() if chat is None else frozenset({check_words("chat", chat)}),
+            systems=_systems(systems),
+        )
+        return self._own(self._running.seat(caller))
+
+    def service(
+        self, id: str, *, run: str | None = None, systems: Mapping[str, str] | None = None
+    ) -> OwnDoor:
+        """The door of an unattended caller."""
+        caller = Caller(
+            principal(PrincipalKind.SERVICE, id), run=run, unattended=True, systems=_systems(systems)
+        )
+        return self._own(self._running.seat(caller))
+
+    def administration(self, id: str) -> AdministrationDoor:
+        """What administrators set, as this user."""
+        seat = self._running.seat(Caller(principal(PrincipalKind.USER, id), roles=frozenset({"admin"})))
+        return self._administration(AdministrationCalls(seat), seat)
+
+    def handle(self, subject: str = "", *, session: str | None = None) -> HandleDoor | None:
+        """What tool code keeps for a subject; None when memory is off."""
+        if not self.enabled:
+            return None
+        who = principal(PrincipalKind.USER, subject)
+        return self._handle(self._running.seat(Caller(who, door="handler")), who, session)
+
+
+def open_where(
+    where: str | os.PathLike[str] | None,
+    required: bool,
+    key: str | None,
+    old_keys: str | None,
+    durability: str | None,
+    sweep_seconds: float | None,
+    embedder: str | None,
+    clock: Clock,
+    directory: Directory | None,
+) -> tuple[Opened, Settings, Clock]:
+    settings = load(
+        memory_key=key,
+        memory_old_keys=old_keys,
+        durability=durability,
+        sweep_seconds=sweep_seconds,
+        embedder=embedder,
+        **place_of(where),
+    )
+    return open_engine(settings, clock, directory, required=required), settings, clock
+
+
+def open_settings(settings: Settings) -> Running:
+    """For a server: a store that cannot be opened is served as one that is off."""
+    return Running(open_engine(settings, system_clock, None, required=False), settings, system_clock)
+
+
+def _systems(systems: object) -> dict[str, str]:
+    given = {} if systems is None else check_mapping("systems", systems)
+    if not all(isinstance(name, str) and level in ("read", "manage") for name, level in given.items()):
+        raise InvalidField("A system is open to `read` or to `manage`.")
+    return given
+
+
+def place_of(where: str | os.PathLike[str] | None) -> dict[str, str]:
+    if where is None:
+        return {}
+    text = os.fspath(where)
+    if not isinstance(text, str) or not text:
+        raise InvalidField("Name a folder, a database file or a URL.")
+    if "://" in text:
+        return {"database_url": text}
+    if "dbname=" in text:
+        raise InvalidField("Name a database by its URL: postgresql://…")
+    if text == ":memory:":
+        return {"database_url": "sqlite://"}
+    path = Path(text).expanduser()
+    if path.is_file() or (not path.is_dir() and path.suffix):
+        return {
+            "database_url": f"sqlite:///{quote(str(path.absolute()))}",
+            "data_dir": str(path.absolute().parent),
+        }
+    return {"data_dir": str(path.absolute())}

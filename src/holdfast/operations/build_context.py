@@ -1,0 +1,115 @@
+"""The context: what a host puts before a model at each turn. The one place where stored text becomes prompt text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import NamedTuple
+
+from holdfast.domain.access import Op, sees
+from holdfast.domain.context import (
+    SUMMARISED,
+    Context,
+    Part,
+    always_line,
+    by_category,
+    category_line,
+    fenced,
+    index_lines,
+)
+from holdfast.domain.entry import Entry
+from holdfast.domain.partition import MODEL_VISIBLE, Partition
+from holdfast.domain.principal import Caller
+from holdfast.domain.space import Space, own_space
+from holdfast.operations.engine import Engine
+from holdfast.operations.enter import Entered
+from holdfast.operations.read import Listing, list_entries
+from holdfast.operations.resolve import visible_to
+from holdfast.operations.spaces import enterable
+from holdfast.storage.sealed import Head
+
+SPARE = 4
+"""How many times the always-apply cap is read of each space, to say how much is left out."""
+SCAN = 1_000
+"""The newest notes, facts and files that are looked at, so that a context costs as much in a space of 100,000."""
+_LISTED = frozenset({*SUMMARISED, Partition.FILES})
+
+
+class _Applied(NamedTuple):
+    """An entry that always applies, its place in the order, and its space unless that is the caller's own."""
+
+    order: tuple[int, bool, tuple[str, ...], int]
+    entry: Entry
+    elsewhere: Space | None
+
+
+def build_context(engine: Engine, caller: Caller, budget: int) -> Context:
+    """A role without the rule to read is refused where the own space is listed."""
+    found = _always(engine, caller), _index(engine, caller), _summary(engine, caller)
+    return fenced([part for part, _ in found], sum(locked for _, locked in found), budget)
+
+
+def _always(engine: Engine, caller: Caller) -> tuple[Part, int]:
+    """What always applies in every space the caller may read, newest first; at one moment the own space comes first,
+    then the others by name."""
+    now, cap = engine.clock(), engine.limits.always_inject
+    applied: list[_Applied] = []
+    locked, uncounted = 0, False
+    for entered in enterable(engine, caller, Op.READ, now):
+        if entered.space.stored:
+            heads = _flagged(engine, entered, now, cap * SPARE)
+            applied += _applied(entered, heads, now)
+            locked += _unopened(entered, heads)
+            uncounted |= len(heads) == cap * SPARE
+    applied.sort(key=attrgetter("order"))
+    lines = [always_line(each.entry, each.elsewhere) for each in applied[:cap]]
+    beyond = len(applied) - len(lines)
+    return Part("Always apply:", "always-apply", "always-apply", lines, beyond, uncounted), locked
+
+
+def _flagged(engine: Engine, entered: Entered, now: int, limit: int) -> list[Head]:
+    visible = visible_to(engine, entered, MODEL_VISIBLE, now)
+    return engine.sealed.heads(visible, engine.sealed.store.entries.flagged(visible, limit))
+
+
+def _applied(entered: Entered, heads: Sequence[Head], now: int) -> list[_Applied]:
+    space, elsewhere = entered.space, not _is_home(entered)
+    return [
+        _Applied(
+            (-row.updated_us, elsewhere, space.name.parts(), -row.seq), entry, space if elsewhere else None
+        )
+        for row, entry in heads
+        if entry is not None and _may_show(entry) and sees(entered.caller, space, entry, now)
+    ]
+
+
+def _unopened(entered: Entered, heads: Sequence[Head]) -> int:
+    """Locked rows; those of the own notes, facts and files are counted where these are listed."""
+    home = _is_home(entered)
+    return sum(entry is None and not (home and row.partition in _LISTED) for row, entry in heads)
+
+
+def _index(engine: Engine, caller: Caller) -> tuple[Part, int]:
+    page = list_entries(engine, caller, Listing((Partition.FILES,), limit=SCAN))
+    files = [entry for entry in page if _may_show(entry)]
+    lines = index_lines(files)
+    beyond, more = len(files) - len(lines), page.cursor is not None
+    return Part("Index of files:", "index line", "index lines", lines, beyond, more), page.locked
+
+
+def _summary(engine: Engine, caller: Caller) -> tuple[Part, int]:
+    """Counts and the newest keys, as my-memory has them, but of the newest entries alone."""
+    page = list_entries(engine, caller, Listing(SUMMARISED, limit=SCAN))
+    more = page.cursor is not None
+    categories = by_category((entry.category, entry.key) for entry in page if _may_show(entry))
+    lines = [category_line(category, at_least=more) for category in categories]
+    heading = "Notes and facts by category, with the newest keys:"
+    return Part(heading, "category", "categories", lines, uncounted=more), page.locked
+
+
+def _is_home(entered: Entered) -> bool:
+    return entered.space.name == own_space(entered.caller.principal)
+
+
+def _may_show(entry: Entry) -> bool:
+    return not entry.encrypted and not entry.quarantined and entry.content.is_text

@@ -1,0 +1,60 @@
+"""Many memories at once: rows are read one by one, so that one that cannot be used takes nothing from the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from holdfast.domain.errors import HoldfastError, InvalidField, MissingValue
+from holdfast.domain.limits import check_flag
+from holdfast.domain.profile import CORE, INTERNAL, Profile
+from holdfast.operations import remember
+from holdfast.operations.answers import Outcome
+from holdfast.operations.remember import MANY, Asked, Draft
+from holdfast.operations.work import Write
+from holdfast.surfaces.seat import Seat, space_of, tags_of
+
+Row = Mapping[str, Any] | HoldfastError
+"""The arguments of remember(), or why a door could not read them."""
+
+
+def remember_many(seat: Seat, rows: Sequence[Row]) -> list[Outcome]:
+    """In batches, so that other writers get their turn."""
+    outcomes: list[Outcome] = []
+    for start in range(0, len(rows), MANY):
+        asked = [_asked(row) for row in rows[start : start + MANY]]
+        outcomes += seat.engine.write(Write(partial(remember.remember_many, seat.engine, seat.caller, asked)))
+    return outcomes
+
+
+def not_kept(seat: Seat, row: Row) -> Outcome:
+    """What a row comes to while memory is off."""
+    asked = _asked(row)
+    if isinstance(asked, HoldfastError):
+        return Outcome(error=asked)
+    try:
+        return Outcome(remember.not_kept(seat.limits, seat.caller, asked, seat.reason))
+    except HoldfastError as refusal:
+        return Outcome(error=refusal)
+
+
+def profile_of(in_context: object) -> Profile:
+    return CORE if check_flag("in_context", in_context) else INTERNAL
+
+
+def _asked(row: Row) -> Asked | HoldfastError:
+    if isinstance(row, HoldfastError):
+        return row
+    try:
+        said = dict(row)
+        space, profile = space_of(said.pop("space", None)), profile_of(said.pop("in_context", True))
+        if unknown := sorted(set(said) - set(Draft._fields) | set(said) & {"namespace"}):
+            raise InvalidField(f"remember() has no argument `{unknown[0]}`.")
+        if "text" not in said:
+            raise MissingValue
+        return Asked(profile, space, Draft(**said | {"tags": tags_of(said.get("tags"))}))
+    except HoldfastError as refusal:
+        return refusal
+    except (TypeError, ValueError):
+        return InvalidField("A row is a mapping of remember()'s arguments.")

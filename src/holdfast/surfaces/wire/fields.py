@@ -1,0 +1,231 @@
+"""What a call may be told: a name, what kind of value, one sentence. Values are judged by the operation itself, so that
+every door refuses in the same words; here it is only settled which parameter they belong to."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from holdfast.domain.errors import HoldfastError, InvalidField, MissingField
+from holdfast.domain.retention import whole_seconds
+
+Schema = Mapping[str, Any]
+LONGEST_NUMBER = 100
+
+
+class Kind(StrEnum):
+    TEXT = "text"
+    ID = "id"
+    WHOLE = "whole number"
+    SWITCH = "true or false"
+    MOMENT = "moment"
+    TEXTS = "texts"
+    DATA = "bytes"
+    TABLE = "table"
+    ROWS = "rows"
+
+
+_JSON: Mapping[Kind, Schema] = {
+    Kind.TEXT: {"type": "string"},
+    Kind.ID: {"type": "string", "format": "uuid"},
+    Kind.WHOLE: {"type": "integer"},
+    Kind.SWITCH: {"type": "boolean"},
+    Kind.MOMENT: {"type": "string", "format": "date-time"},
+    Kind.TEXTS: {"type": "array", "items": {"type": "string"}},
+    Kind.DATA: {"type": "string", "format": "byte"},
+    Kind.TABLE: {"type": "object"},
+    Kind.ROWS: {"type": "array", "items": {"type": "object"}},
+}
+"""What JSON writes for a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    name: str
+    kind: Kind
+    sentence: str
+    example: Any = None
+    into: str = ""
+    """The parameter it becomes, when that has another name."""
+    missing: type[HoldfastError] | None = None
+    """What is raised when it is left out; None: it may be."""
+    wrong: type[HoldfastError] = InvalidField
+    """What is raised when it cannot be sent as what it is."""
+    bounds: Schema | None = None
+    """What the schema says besides, such as a range or the words to choose from."""
+    of: tuple[Field, ...] = ()
+    """What a row may say, where the value is rows."""
+
+    @property
+    def parameter(self) -> str:
+        return self.into or self.name
+
+    def schema(self) -> dict[str, Any]:
+        shown = dict(_JSON[self.kind]) | ({"items": object_schema(self.of)} if self.of else {})
+        shown |= dict(self.bounds or {}) | {"description": self.sentence}
+        return shown if self.example is None else shown | {"examples": [self.example]}
+
+
+def object_schema(fields: Sequence[Field]) -> dict[str, Any]:
+    """Fields as one JSON object."""
+    required = [field.name for field in fields if field.missing is not None]
+    return {
+        "type": "object",
+        "properties": {field.name: field.schema() for field in fields},
+        "additionalProperties": False,
+    } | ({"required": required} if required else {})
+
+
+def arguments(fields: Sequence[Field], said: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call; null is as good as nothing said."""
+    given: dict[str, Any] = {}
+    for field in fields:
+        value = said.get(field.name)
+        if value is not None:
+            if field.parameter in given:
+                raise InvalidField(f"`{field.name}` and another field say the same thing; send one of them.")
+            given[field.parameter] = _read(field, value)
+        elif field.missing is not None and field.parameter not in given:
+            _refuse_unknown(fields, said)
+            raise _missing(field)
+    if len(given) < len(said):
+        _refuse_unknown(fields, said)
+    return given
+
+
+def _read(field: Field, value: Any) -> Any:
+    if field.kind is Kind.DATA:
+        return _opened(value)
+    if field.of and isinstance(value, list):
+        return [_row(field.of, row) for row in value]
+    return value
+
+
+def _row(fields: Sequence[Field], row: Any) -> Any:
+    """The arguments of a row, or why it has none: one bad row takes nothing from the others."""
+    if not isinstance(row, Mapping):
+        return row
+    try:
+        return arguments(fields, row)
+    except HoldfastError as refusal:
+        return refusal
+
+
+def _missing(field: Field) -> HoldfastError:
+    assert field.missing is not None
+    return field.missing(f"`{field.name}` is required." if field.missing is MissingField else None)
+
+
+def _refuse_unknown(fields: Sequence[Field], said: Mapping[str, Any]) -> None:
+    known = {field.name for field in fields}
+    for name in said:
+        if name not in known:
+            raise InvalidField(
+                f"There is no field `{name[:64]}` here; there are {', '.join(sorted(known)) or 'none'}."
+            )
+
+
+def from_texts(fields: Sequence[Field], said: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """What a query string says, as JSON would have said it; a list is a name that is repeated."""
+    known = {field.name: field for field in fields}
+    values: dict[str, Any] = {}
+    for name, text in said:
+        field = known.get(name)
+        if field is not None and field.kind is Kind.TEXTS:
+            values.setdefault(name, []).append(text)
+        elif name in values:
+            raise InvalidField(f"`{name[:64]}` is given more than once.")
+        else:
+            values[name] = text if field is None else _from_text(field, text)
+    return values
+
+
+def _from_text(field: Field, text: str) -> Any:
+    match field.kind:
+        case Kind.WHOLE:
+            if not text.lstrip("-").isdecimal() or len(text) > LONGEST_NUMBER:
+                raise InvalidField(f"`{field.name}` is a whole number.")
+            return int(text)
+        case Kind.SWITCH:
+            if text not in ("true", "false"):
+                raise InvalidField(f"`{field.name}` is true or false.")
+            return text == "true"
+        case _:
+            return text
+
+
+def to_texts(fields: Sequence[Field], said: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What is said, for a query string; a value of another kind would come out as one of the right kind, so it is
+    refused here."""
+    texts: list[tuple[str, str]] = []
+    for field in fields:
+        if field.name not in said:
+            continue
+        for value in said[field.name] if field.kind is Kind.TEXTS else (said[field.name],):
+            if type(value) is not _PYTHON.get(field.kind, str):
+                raise field.wrong(f"`{field.name}` is not a {type(value).__name__}.")
+            texts.append((field.name, str(value).lower() if isinstance(value, bool) else str(value)))
+    return texts
+
+
+_PYTHON = {Kind.WHOLE: int, Kind.SWITCH: bool}
+
+
+def said_by(fields: Sequence[Field], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The other way round: the arguments of a call as they are sent."""
+    said: dict[str, Any] = {}
+    for field in fields:
+        value = given.get(field.parameter)
+        if isinstance(value, bytes) and not any(
+            each.kind is Kind.DATA and each.parameter == field.parameter for each in fields
+        ):
+            raise field.wrong(f"`{field.name}` cannot be bytes.")
+        if value is not None and isinstance(value, bytes) == (field.kind is Kind.DATA):
+            said[field.name] = [_said_row(field.of, row) for row in value] if field.of else sendable(value)
+    return said
+
+
+def _said_row(fields: Sequence[Field], row: Any) -> Any:
+    """A name that nobody knows goes along, for the other side to refuse."""
+    if not isinstance(row, Mapping):
+        return sendable(row)
+    known = {field.parameter for field in fields}
+    return said_by(fields, row) | {name: sendable(value) for name, value in row.items() if name not in known}
+
+
+def sendable(value: Any) -> Any:
+    """A value as JSON can carry it; what none can is refused before anything is sent."""
+    match value:
+        case str() | bool() | int() | None:
+            return value
+        case float():
+            if math.isfinite(value):
+                return value
+        case UUID():
+            return str(value)
+        case datetime():
+            return value.isoformat()
+        case timedelta():
+            return whole_seconds(value)
+        case bytes():
+            return base64.b64encode(value).decode()
+        case Mapping():
+            if all(isinstance(name, str) for name in value):
+                return {name: sendable(one) for name, one in value.items()}
+        case Iterable():
+            return [sendable(one) for one in value]
+    raise InvalidField(f"A {type(value).__name__} cannot be sent.")
+
+
+def _opened(value: Any) -> bytes:
+    try:
+        return base64.b64decode(value, validate=True)
+    except (TypeError, ValueError, binascii.Error):
+        raise InvalidField("`data` is bytes in base64.") from None

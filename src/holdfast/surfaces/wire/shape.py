@@ -1,0 +1,95 @@
+"""How an answer is shown as JSON, described, and read back: one line a part, so that what is sent, what is documented
+and what a client gets cannot drift."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from holdfast.domain.times import to_datetime, to_micros
+
+T = TypeVar("T")
+Json = dict[str, Any]
+
+TEXT = {"type": "string"}
+MAYBE_TEXT = {"type": ["string", "null"]}
+ID = {"type": "string", "format": "uuid"}
+MAYBE_ID = {"type": ["string", "null"], "format": "uuid"}
+WHOLE = {"type": "integer"}
+NUMBER = {"type": "number"}
+SWITCH = {"type": "boolean"}
+MOMENT = {"type": "string", "format": "date-time"}
+MAYBE_MOMENT = {"type": ["string", "null"], "format": "date-time"}
+TEXTS = {"type": "array", "items": TEXT}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    name: str
+    schema: Mapping[str, Any]
+    of: Callable[[Any], Any]
+    optional: bool = False
+    """Left out when there is nothing to say."""
+    shapes: tuple[Shape[Any], ...] = ()
+    """Those its schema refers to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape(Generic[T]):
+    name: str
+    parts: tuple[Part, ...]
+    read: Callable[[Json], T]
+    example: Json | None = None
+
+    def show(self, value: T) -> Json:
+        shown = {}
+        for part in self.parts:
+            said = part.of(value)
+            if said is not None or not part.optional:
+                shown[part.name] = said
+        return shown
+
+    def schema(self) -> Json:
+        return {
+            "type": "object",
+            "properties": {part.name: dict(part.schema) for part in self.parts},
+            "required": [part.name for part in self.parts if not part.optional],
+            "additionalProperties": False,
+        } | ({"examples": [self.example]} if self.example else {})
+
+
+def ref(shape: Shape[Any]) -> Json:
+    return {"$ref": f"#/components/schemas/{shape.name}"}
+
+
+def many(shape: Shape[Any]) -> Json:
+    return {"type": "array", "items": ref(shape)}
+
+
+def moment(micros: int | None) -> str | None:
+    """RFC 3339, UTC, to the microsecond."""
+    return None if micros is None else to_datetime(micros).isoformat().replace("+00:00", "Z")
+
+
+def micros(text: str | None) -> int | None:
+    return None if text is None else to_micros(datetime.fromisoformat(text))
+
+
+def listed(name: str, rows: str, row: Shape[T]) -> Shape[list[T]]:
+    """A list under a name of its own, so that something may come to stand beside it."""
+    return Shape(
+        name,
+        (Part(rows, many(row), lambda values: [row.show(value) for value in values], shapes=(row,)),),
+        lambda shown: [row.read(value) for value in shown[rows]],
+    )
+
+
+def plain(name: str, kind: type[T], schemas: Mapping[str, Any]) -> Shape[T]:
+    """A dataclass whose fields JSON can write as they are."""
+
+    def part(field: str) -> Part:
+        return Part(field, schemas[field], lambda value: getattr(value, field))
+
+    return Shape(name, tuple(part(field) for field in schemas), lambda shown: kind(**shown))

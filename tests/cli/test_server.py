@@ -1,0 +1,64 @@
+"""The same commands against a server: `holdfast serve` in a process of its own, HOLDFAST_URL and HOLDFAST_TOKEN."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Command
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def url(settings: None) -> Iterator[str]:
+    """Where the server listens; Ctrl-C ends it."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "serve", "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=os.environ,
+        text=True,
+    ) as server:
+        assert server.stdout is not None
+        found = re.search(r"http://\S+", server.stdout.readline())
+        assert found is not None
+        yield found[0]
+        server.send_signal(signal.SIGINT)
+        server.communicate()
+
+
+def test_what_is_remembered_through_the_server_is_in_its_store(
+    holdfast: Command, url: str, tmp_path: Path
+) -> None:
+    token = holdfast("token", "create", "--subject", "local").out.strip()
+    far = {"HOLDFAST_URL": url, "HOLDFAST_TOKEN": token, "HOLDFAST_DATA_DIR": str(tmp_path / "other")}
+
+    assert holdfast("remember", "Deploys go through Konflux", "--key", "k", "--ttl", "12h", **far).code == 0
+    assert holdfast("recall", "how do we deploy?", **far).rows[0][1:] == ["k", "Deploys go through Konflux"]
+    assert holdfast("list", "--json", **far).json["entries"][0]["key"] == "k"
+    assert not (tmp_path / "other").exists()
+    assert holdfast("get", "k").out == "Deploys go through Konflux\n"
+
+
+def test_a_refusal_of_the_server_is_the_refusal_of_the_store(holdfast: Command, url: str) -> None:
+    far = {"HOLDFAST_URL": url, "HOLDFAST_TOKEN": holdfast("token", "create", "--subject", "x").out.strip()}
+
+    assert holdfast("get", "nowhere", **far).err == holdfast("get", "nowhere").err.splitlines()[-1] + "\n"
+    assert holdfast("get", "k", HOLDFAST_URL=url, HOLDFAST_TOKEN="no").err.startswith("unauthenticated: ")
+
+
+def test_the_doctor_finds_the_server_ready_and_the_token_good(holdfast: Command, url: str) -> None:
+    token = holdfast("token", "create", "--subject", "x").out.strip()
+
+    done = holdfast("doctor", "--json", HOLDFAST_URL=url, HOLDFAST_TOKEN=token)
+
+    states = {one["name"]: one["state"] for one in done.json["checks"]}
+    assert (done.code, states["server"], states["token"]) == (0, "ok", "ok")
