@@ -53,5 +53,6 @@ def _built(name: str, embedder: str, build: Callable[[Memory], None]) -> Path:
     with holdfast.open(draft, embedder=embedder, durability="relaxed", sweep_seconds=0) as memory:
         build(memory)
         memory.settle(timeout=_SETTLE_SECONDS)
+        memory.sweep()  # as any process does that stays open
     print(f"  built in {time.perf_counter() - began:.0f} s", flush=True)
     return draft.rename(folder)

@@ -23,18 +23,21 @@ from bench.embedder import BY_WORDS, CACHED, CACHED_NOTES, cached
 from bench.floors import LIMIT, PlainIndex
 from bench.growth import LARGE, QUICK, SMALL
 from bench.kept import OWNER, kept_notes, kept_spaces
-from bench.measure import CACHE, Cost, Line, Options, micros, take_turns
+from bench.measure import CACHE, Cost, Line, Options, Turns, micros, take_turns
 from bench.notes import notes
 from bench.population import MEASURED, SPACE, populated
 from bench.texts import questions, wordy_notes
 from bench.watching import recording
 from holdfast.contracts.embedder import EmbedderBroken
 from holdfast.entrypoints.python import Own
+from holdfast.search.analyser import analyse
 
 ENTRIES = 10_000
 MANY_ENTRIES = 100_000
 QUESTIONS = 200
 TURNS = 5
+OTHER_QUESTIONS = 8_000
+"""Among which there are enough that share no word with those that are measured."""
 
 SPACES = 1_000
 SMALL_SPACE = 100
@@ -131,15 +134,30 @@ def _words_against_fts(store: Path) -> list[Line]:
     with _on_one_core(), _asking(store, "none") as words, tempfile.TemporaryDirectory(dir=CACHE) as folder:
         plain = PlainIndex(Path(folder) / "plain.db", _settings(store))
         plain.fill((text, OWNER) for text in texts)
+        what, sides = f"words only in {ENTRIES:,}, against plain FTS5", (words, plain.search)
         return [
-            _ratio(
-                f"words only in {ENTRIES:,}, against plain FTS5",
-                (words, plain.search),
-                asked,
-                WORDS_RATIO,
-                "FTS5",
-            )
+            _ratio(f"{what}, asked before", sides, asked, WORDS_RATIO, "FTS5"),
+            _first_time(f"{what}, every question once", store, plain, asked),
         ]
+
+
+def _first_time(what: str, store: Path, plain: PlainIndex, asked: Sequence[str]) -> Line:
+    """Every question once since the store was opened, so that most of its words are new; both sides are warm from
+    questions without any of these words."""
+    warming = _sharing_no_word(questions(f"{OWNER} warming", ENTRIES, OTHER_QUESTIONS), asked)
+    turns = Turns([], [])
+    for turn in range(TURNS):
+        with _asking(store, "none") as words:
+            sides = [(words, turns.ours), (plain.search, turns.bare)]
+            for ask, costs in sides if turn % 2 else reversed(sides):
+                _p50(ask, warming)
+                costs.append(_p50(ask, asked))
+    return _against(what, turns, WORDS_RATIO, "FTS5")
+
+
+def _sharing_no_word(asked: Sequence[str], others: Sequence[str]) -> list[str]:
+    known = {term for other in others for term in analyse(other)}
+    return [question for question in asked if known.isdisjoint(analyse(question))]
 
 
 def _in_a_large_space(options: Options) -> list[Line]:
@@ -250,6 +268,10 @@ def _ratio(
     for warm in sides:
         _p50(warm, asked)
     turns = take_turns(TURNS, lambda: _p50(ours, asked), lambda: _p50(bare, asked))
+    return _against(what, turns, at_most, other)
+
+
+def _against(what: str, turns: Turns, at_most: float | None, other: str) -> Line:
     cpu, bare_cpu = turns.cpu()
     wall, bare_wall = turns.wall()
     beside = (

@@ -223,3 +223,24 @@ class TestPlaces:
         put(store, 2, "t1")
         assert places(store, "t1") == [(2, "b", 0)]
         assert places(store, "t1", THERE) == [(1, "b", 0)]
+
+
+def test_tidying_ends_and_changes_no_place(store: Store) -> None:
+    for number in (1, 2, 3, 1, 2, 3):
+        put(store, number, "often seldom", replaces=True)
+    write(store, lambda tx: tx.terms.drop(HERE, [2]))
+    before = {term: places(store, term) for term in ("often", "seldom", "never")}
+    steps = 0
+    while store.tidy():
+        steps += 1
+        assert steps < 100
+    assert {term: places(store, term) for term in before} == before
+    assert not store.tidy()
+
+
+def test_several_terms_are_looked_up_at_once_each_in_its_turn(store: Store) -> None:
+    put(store, 1, "b a")
+    put(store, 2, "b")
+    found = store.terms.places(HERE, ["b", "missing", "a", "b"])
+    assert [len(each.split(",")) if each else 0 for each in found] == [2, 0, 1, 2]
+    assert store.terms.places(HERE, []) == []

@@ -419,6 +419,11 @@ class Store(Protocol):
         """Runs the job in a transaction and returns its result once that is durable."""
         ...
 
+    def tidy(self) -> bool:
+        """A little of the work that keeps looking up words quick, for quiet moments; True while there is more.
+        Changes no answer, and other writers wait for milliseconds at most."""
+        ...
+
     def close(self) -> None:
         """Finishes what was submitted, then lets go of everything. A second call does nothing."""
         ...

@@ -97,7 +97,7 @@ def rank(
     vector, degraded = _vector(engine, searched, text, serving)
     question = read_question(text)
     ranked = _ranked(engine, searched, question, vector, limit)
-    found = any(each.words is not None and each.words.top > 0 for each in ranked)
+    found = any(each.ranking is not None and each.ranking.order for each in ranked)
     if vector is None and question.terms and not found:
         spellings = _spellings(engine, searched, question)
         if spellings:

@@ -39,6 +39,8 @@ SIGNALS_BATCH = 256
 SPACES = 64
 POLL_SECONDS = 5.0
 """How soon the writes of other processes are seen."""
+QUIET_SECONDS = 0.25
+"""Without a write of this process for so long, the store is tidied."""
 STEP_SECONDS = 0.05
 LONGEST_STEP_SECONDS = 0.5
 LEASE_US = 60 * SECOND
@@ -235,13 +237,25 @@ class Settler:
             self._thread.join()
 
     def _serve(self) -> None:
-        work = self._engine.index.work
+        """The store is tidied once after opening too: who wrote last may have closed before it was quiet."""
+        work, untidy = self._engine.index.work, True
         while not self._stop.is_set():
-            work.wait(POLL_SECONDS)
+            woken = work.wait(QUIET_SECONDS if untidy else POLL_SECONDS)
             if self._stop.wait(STEP_SECONDS):
                 return
             work.clear()
             self._settle_quietly()
+            untidy = woken or (untidy and self._tidy_quietly())
+
+    def _tidy_quietly(self) -> bool:
+        """Whether something is left to do, because others came to write."""
+        try:
+            while self._engine.sealed.store.tidy():
+                if self._stop.is_set() or self._engine.index.work.is_set():
+                    return True
+        except HoldfastError as error:
+            log.warning("the word index could not be tidied and stays slower until it is: %s", error.message)
+        return False
 
     def _settle_quietly(self) -> None:
         try:

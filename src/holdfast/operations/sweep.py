@@ -1,4 +1,5 @@
-"""Sweep: removes what has expired, trash older than its time, and lapsed grants and receipts, in bounded batches."""
+"""Sweep: removes what has expired, trash older than its time, and lapsed grants and receipts, in bounded batches; then
+tidies the store."""
 
 from __future__ import annotations
 
@@ -27,7 +28,15 @@ def sweep(engine: Engine, batch: int = BATCH, batches: int = BATCHES) -> Swept:
         engine.run_job(lambda tx: tx.erase())
     grants = engine.run_job(lambda tx: tx.grants.delete_expired(now, batch))
     receipts = engine.run_job(lambda tx: tx.receipts.delete_before(now - IDEMPOTENCY_US, batch))
+    _tidy(engine, batches)
     return Swept(expired, trash, grants, receipts)
+
+
+def _tidy(engine: Engine, steps: int) -> None:
+    """For what other processes wrote that closed soon after."""
+    for _ in range(steps):
+        if not engine.sealed.store.tidy():
+            break
 
 
 def _repeat(

@@ -30,8 +30,8 @@ _BODY = int(Field.BODY)  # a member looked up in an enumeration costs a microsec
 
 @dataclass(frozen=True, slots=True)
 class Lending:
-    """Which notes around a chunk borrow its words, and how much of them, a row for each neighbour. A missing neighbour
-    is the chunk itself, with a share of nothing."""
+    """Which notes around a chunk borrow its words, and how much of them: a row for each chunk, so that what is read
+    together lies together. A missing neighbour is the chunk itself, with a share of nothing."""
 
     lends: Bools  # whether any borrows
     borrowers: Ints
@@ -180,12 +180,12 @@ def _lending(space: Space, constants: Constants) -> Lending:
     ]
     own = np.arange(len(space.unit_entry), dtype=np.int32)
     first = np.searchsorted(space.unit_entry, everyone).astype(np.int32)
-    borrowers = np.stack([to[space.unit_entry] for to, _ in lent])
-    shares = np.stack([share[space.unit_entry] for _, share in lent]).astype(np.float32)
+    borrowers = np.stack([to[space.unit_entry] for to, _ in lent], axis=1)
+    shares = np.stack([share[space.unit_entry] for _, share in lent], axis=1).astype(np.float32)
     nobody = borrowers == NOBODY
     return Lending(
-        lends=~nobody.all(axis=0),
-        borrowers=np.where(nobody, own, first[borrowers]) if len(first) else borrowers,
+        lends=~nobody.all(axis=1),
+        borrowers=np.where(nobody, own[:, None], first[borrowers]) if len(first) else borrowers,
         shares=np.where(nobody, np.float32(0.0), shares),
     )
 

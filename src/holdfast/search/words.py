@@ -5,9 +5,10 @@ still counts."""
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.search.prepared import Prepared
 from holdfast.search.question import Question
@@ -15,7 +16,6 @@ from holdfast.search.space import NO_ENTRIES, Floats, Ints, Occurrences
 
 CELLS_AT_ONCE = 1 << 20
 """Terms by chunks that are worked out in one go: a pasted page in a large space must not fill the memory."""
-_INT32_ENDS = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +116,15 @@ def _total(prepared: Prepared, postings: Postings, worth: Floats) -> Floats:
 def _held(prepared: Prepared, postings: Postings) -> Iterator[tuple[int, Floats]]:
     """How much of each term every chunk holds, own and borrowed: some terms at a time, the number of their first."""
     units, constants = len(prepared.space.unit_entry), prepared.constants
-    at_once = max(1, CELLS_AT_ONCE // max(units, 1))
+    at_once = _terms_at_once(units)
     for first in range(0, len(postings.terms) if units else 0, at_once):
         terms = postings.terms[first : first + at_once]
         held = np.zeros((len(terms), units), dtype=np.float32)
-        _lend(prepared, _some(postings, first, len(terms)), held)
+        some = range(first, first + len(terms))
+        numbers, units_there, amounts = _of_terms(
+            postings.numbers, some, len(postings.terms), postings.units, postings.amounts
+        )
+        _lend(prepared, numbers, units_there, amounts, held)
         for row, term in zip(held, terms, strict=True):
             if term.speakers.size:
                 row[prepared.all_units(term.speakers)] += np.float32(constants.speaker_term)
@@ -129,48 +133,52 @@ def _held(prepared: Prepared, postings: Postings) -> Iterator[tuple[int, Floats]
         yield first, held
 
 
-def _some(postings: Postings, first: int, count: int) -> tuple[Ints, Ints, Floats]:
-    """The occurrences of some of the terms, these numbered from 0."""
-    numbers, units, amounts = postings.numbers, postings.units, postings.amounts
-    if count == len(postings.terms):
-        return numbers, units, amounts
-    among = (numbers >= first) & (numbers < first + count)
-    return numbers[among] - np.int32(first), units[among], amounts[among]
+def _terms_at_once(size: int) -> int:
+    return max(1, CELLS_AT_ONCE // max(size, 1))
 
 
-def _lend(prepared: Prepared, occurrences: tuple[Ints, Ints, Floats], held: Floats) -> None:
+def _of_terms(
+    numbers: Ints, some: range, all_of_them: int, *columns: NDArray[Any]
+) -> tuple[NDArray[Any], ...]:
+    """The numbers and columns of those occurrences that are of some of the terms, these numbered from 0."""
+    if len(some) == all_of_them:
+        return numbers, *columns
+    among = (numbers >= some.start) & (numbers < some.stop)
+    return numbers[among] - np.int32(some.start), *(column[among] for column in columns)
+
+
+def _lend(prepared: Prepared, numbers: Ints, units: Ints, amounts: Floats, held: Floats) -> None:
     """Adds what each occurrence counts to its chunk, and a share of it to the notes around."""
-    numbers, units, amounts = occurrences
     cells, lending = held.reshape(-1), prepared.lending
     rows = numbers * np.int32(held.shape[1])
     np.add.at(cells, rows + units, amounts)
     lent = np.flatnonzero(lending.lends.take(units))
     if lent.size:
         units = units.take(lent)
-        borrowed = lending.borrowers.take(units, axis=1)
-        borrowed += rows.take(lent)
-        shares = lending.shares.take(units, axis=1)
-        shares *= amounts.take(lent)
-        np.add.at(cells, borrowed.reshape(-1), shares.reshape(-1))
+        borrowed = lending.borrowers.take(units, axis=0)
+        borrowed += rows.take(lent)[:, None]
+        shares = lending.shares.take(units, axis=0)
+        shares *= amounts.take(lent)[:, None]
+        np.add.at(cells, borrowed.T.reshape(-1), shares.T.reshape(-1))
 
 
 def _holders(
     prepared: Prepared, found: Occurrences, speakers: Sequence[Ints], dates: Sequence[Ints]
 ) -> list[int]:
     """How many entries hold each term, each counted once."""
-    size, count = max(prepared.space.size, 1), len(speakers)
-    edges = np.arange(count + 1) * size
-    if edges[-1] <= _INT32_ENDS:  # the short ones are sorted far quicker
-        edges = edges.astype(np.int32)
-    cells = [edges.take(found.terms) + found.entries]
-    for entries in (speakers, dates):
-        cells += [edges[number] + each for number, each in enumerate(entries) if each.size]
-    held = np.sort(np.concatenate(cells))
-    differs = held[1:] != held[:-1]
-    return [
-        0 if first == end else 1 + int(np.count_nonzero(differs[first : end - 1]))
-        for first, end in pairwise(held.searchsorted(edges).tolist())
-    ]
+    size, holders = prepared.space.size, []
+    at_once = _terms_at_once(size)
+    for first in range(0, len(speakers), at_once):
+        some = range(first, min(first + at_once, len(speakers)))
+        numbers, entries = _of_terms(found.terms, some, len(speakers), found.entries)
+        held = np.zeros((len(some), size), dtype=np.bool_)
+        held.reshape(-1)[numbers * np.int32(size) + entries] = True
+        for term, row in zip(some, held, strict=True):
+            for also in (speakers[term], dates[term]):
+                if also.size:
+                    row[also] = True
+            holders.append(int(np.count_nonzero(row)))
+    return holders
 
 
 def _is_common(holders: int, size: int) -> bool:

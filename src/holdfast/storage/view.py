@@ -32,6 +32,8 @@ DAY_US = 86_400_000_000
 NO_STATE = SpaceState(0, -1, -1)
 Longs = NDArray[np.int64]
 _MOST_STEPS = 16
+_CACHED_NUMBERS = 16_384
+"""Up to so many numbers stay in the processor's cache, where a search by halves is quicker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +116,19 @@ class Directory:
         return cls(known, np.append(order, np.int32(NOBODY)), starts, shift)
 
     def find(self, numbers: Longs) -> tuple[Ints, Bools]:
+        at = self._at(numbers)
+        return self.positions.take(at), self.numbers.take(at) == numbers
+
+    def _at(self, numbers: Longs) -> NDArray[np.integer]:
+        if len(self.numbers) <= _CACHED_NUMBERS:
+            return self.numbers.searchsorted(numbers)
         at = self.starts.take(numbers >> self.shift)
         for _ in range(_MOST_STEPS):
             below = self.numbers.take(at) < numbers
             if not below.any():
-                break
+                return at
             at += below
-        else:
-            at = self.numbers.searchsorted(numbers).astype(np.int32)
-        return self.positions.take(at), self.numbers.take(at) == numbers
+        return self.numbers.searchsorted(numbers)
 
 
 @dataclass(frozen=True, slots=True)

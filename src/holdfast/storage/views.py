@@ -127,9 +127,9 @@ class Views:
         keys = self._sealed.keyring.of(view.space).all()
         places = [found for key in keys for found in self._places(view, blind_terms(key, terms), len(keys))]
         # The places of one term after the other, as many times as there are keys.
-        numbers = np.arange(len(places), dtype=np.int32) % np.int32(max(len(terms), 1))
+        numbers = np.array([*range(len(terms))] * len(keys), dtype=np.int32)
         packed = np.concatenate((_NO_PLACES, *places))
-        return _occurrences(view, np.repeat(numbers, [len(found) for found in places]), packed)
+        return _occurrences(view, numbers.repeat([len(found) for found in places]), packed)
 
     def _places(self, view: View, blinds: Sequence[str], keys: int) -> list[Longs]:
         """Words are asked for again and again while a space stays as it is, so their places are remembered with its

@@ -188,13 +188,15 @@ class EntryReads:
         return [MovedRow(row[0] if row[0] is not None else row[6], EntryRow._make(row[1:])) for row in rows]
 
     def shown(self, visible: Visible, numbers: Sequence[int]) -> list[EntryRow]:
+        """By their numbers and no other index, which the list would lose against; joined it would cost three times as
+        much."""
         shown = self._shown(visible)
         return self._heads(
             f"""
             SELECT {HEAD}
-              FROM json_each(?6) AS wanted
-             CROSS JOIN entries ON entries.entry = wanted.value
-             WHERE {_LIVE}
+              FROM entries NOT INDEXED
+             WHERE entries.entry IN (SELECT value FROM json_each(?6))
+               AND {_LIVE}
             """,
             (*shown, str([_entry(shown[0], number) for number in numbers])),
         )

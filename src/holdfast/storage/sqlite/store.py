@@ -7,6 +7,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeVar
 
+import apsw
+
 from holdfast.contracts.rows import KeyRow
 from holdfast.contracts.storage import Job
 from holdfast.storage.sqlite.access import GrantReads, MemberReads, RuleReads
@@ -15,13 +17,14 @@ from holdfast.storage.sqlite.connections import Connections, FileConnections, Me
 from holdfast.storage.sqlite.copies import CopyReads
 from holdfast.storage.sqlite.derived import DerivedReads
 from holdfast.storage.sqlite.entries import EntryReads
+from holdfast.storage.sqlite.errors import translated
 from holdfast.storage.sqlite.keys import KeyReads, NameReads
 from holdfast.storage.sqlite.migrate import look_first, migrate
 from holdfast.storage.sqlite.models import ModelReads
 from holdfast.storage.sqlite.outlines import OutlineReads
 from holdfast.storage.sqlite.receipts import ReceiptReads
 from holdfast.storage.sqlite.spaces import SpaceNumbers, SpaceReads
-from holdfast.storage.sqlite.terms import TermReads
+from holdfast.storage.sqlite.terms import TermReads, merge_some
 from holdfast.storage.sqlite.writer import Writer
 
 T = TypeVar("T")
@@ -68,6 +71,13 @@ class SqliteStore:
 
     def write(self, job: Job[T]) -> T:
         return self._writer.write(job)
+
+    def tidy(self) -> bool:
+        try:
+            with self._connections.writing() as db:
+                return merge_some(db)
+        except apsw.Error as error:
+            raise translated(error) from error
 
     def close(self) -> None:
         self._writer.close()
