@@ -78,25 +78,28 @@ class CoreCalls:
         """Keeps a memory. The same key again appends a revision: what is left out stays as it was, but for the time to
         live, which is what this call says (none unless given). What it `supersedes` (an id) goes to the trash with it.
         The answer's `similar` lists memories that say nearly the same."""
+        namespace = ""
+        # In the order of its fields: by name it costs twice as much.
         draft = Draft(
-            text=text,
-            key=key,
-            hint=hint,
-            category=category,
-            tags=tags_of(tags),
-            ttl=ttl,
-            always_inject=always_inject,
-            encrypted=encrypted,
-            conversation=conversation,
-            speaker=speaker,
-            at=at,
-            expected_revision=expected_revision,
-            idempotency_key=idempotency_key,
-            supersedes=supersedes,
+            text,
+            key,
+            hint,
+            category,
+            tags_of(tags),
+            ttl,
+            always_inject,
+            encrypted,
+            namespace,
+            conversation,
+            speaker,
+            at,
+            expected_revision,
+            idempotency_key,
+            supersedes,
         )
-        return remembering(
-            self._seat, Asked(_profile(in_context), space_of(space), draft), partial(_similar_to, self._seat)
-        )
+        where = None if space is None else space_of(space)
+        profile = CORE if in_context is True else _profile(in_context)
+        return remembering(self._seat, Asked(profile, where, draft), partial(_similar_to, self._seat))
 
     def remember_many(self, entries: Iterable[Mapping[str, Any]]) -> Steps[Outcomes]:
         """Keeps many memories, given as the keyword arguments of remember(); one outcome a row, in order."""
