@@ -23,6 +23,12 @@ def blind_label(key: DataKey, partition: int, kind: str, value: str) -> bytes:
     return key.marks.get(mark) or _new_mark(key, mark)
 
 
+def blind_labels(key: DataKey, partition: int, labels: Iterable[tuple[str, str]]) -> bytes:
+    """The blind labels of these kinds and values, one after the other."""
+    marks = [f"{partition}\0{kind}\0{value}" for kind, value in labels]
+    return b"".join([key.marks.get(mark) or _new_mark(key, mark) for mark in marks])
+
+
 def _new_mark(key: DataKey, mark: str) -> bytes:
     label = key.labels.copy()
     label.update(mark.encode())

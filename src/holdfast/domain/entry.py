@@ -40,6 +40,9 @@ class Source(StrEnum):
     IMPORT = "import"
     SYSTEM = "system"
 
+    __hash__ = str.__hash__
+    """Enum's own is written in Python, and writers are looked up in every write."""
+
 
 class Provenance(NamedTuple):
     """Who wrote a revision and through which door. Set by the engine, never by the caller."""
@@ -73,7 +76,7 @@ class Content(NamedTuple):
 
     @property
     def text(self) -> str:
-        if not self.is_text:
+        if self.media_type == BYTES:
             raise NotText
         return self.body.decode()
 

@@ -38,7 +38,9 @@ def check_key(key: object, limits: Limits) -> str:
         raise InvalidKey("A key must not be blank; leave it out to have one made.")
     if key.isascii() and key.isprintable() and len(key) <= limits.key_bytes:
         return key
-    _check_size("A key", _encoded(key, InvalidKey, "A key must be valid text."), limits.key_bytes)
+    body = _encoded(key, InvalidKey, "A key must be valid text.")
+    if len(body) > limits.key_bytes:
+        raise _too_large("A key", body, limits.key_bytes)
     if _CONTROL.search(key):
         raise InvalidKey("A key must not hold control characters.")
     return key
@@ -61,7 +63,8 @@ def check_text(text: object, cap: int, *, what: str = "The text") -> bytes:
     body = _encoded(text, InvalidField, "A text holds characters that are not valid text (lone surrogates).")
     if b"\0" in body:
         raise InvalidField(f"{what} must not hold NUL characters.")
-    _check_size(what, body, cap)
+    if len(body) > cap:
+        raise _too_large(what, body, cap)
     return body
 
 
@@ -72,7 +75,8 @@ def check_bytes(value: object, cap: int, *, what: str = "The value") -> bytes:
     if not isinstance(value, bytes | bytearray | memoryview):
         raise InvalidField(f"{what} must be bytes or text.")
     body = bytes(value)
-    _check_size(what, body, cap)
+    if len(body) > cap:
+        raise _too_large(what, body, cap)
     return body
 
 
@@ -101,8 +105,10 @@ def check_tags(tags: object, limits: Limits) -> tuple[str, ...]:
 
 def check_list(what: str, items: object) -> tuple[Any, ...]:
     """Taken once: a generator would be empty when a write is prepared a second time. One text is no list of texts."""
-    if isinstance(items, tuple):
-        return items
+    if isinstance(
+        items, (tuple, list)
+    ):  # what nearly always comes; asking for an Iterable costs ten times as much
+        return tuple(items)
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise InvalidField(f"The {what} must be a list.")
     return tuple(items)
@@ -181,6 +187,5 @@ def _encoded(text: str, refusal: type[HoldfastError], message: str) -> bytes:
         raise refusal(message) from None
 
 
-def _check_size(what: str, body: bytes, cap: int) -> None:
-    if len(body) > cap:
-        raise TooLarge(f"{what} may have {cap} bytes; it has {len(body)}.")
+def _too_large(what: str, body: bytes, cap: int) -> TooLarge:
+    return TooLarge(f"{what} may have {cap} bytes; it has {len(body)}.")

@@ -6,7 +6,15 @@ characters. When in doubt a value beside "password" goes, and a value beside "to
 
 from dataclasses import dataclass
 
-from holdfast.domain.secret_shapes import LONG, Span, card_numbers, marked, private_keys, tokens
+from holdfast.domain.secret_shapes import (
+    LONG,
+    Span,
+    card_numbers,
+    marked,
+    may_hold_token,
+    private_keys,
+    tokens,
+)
 from holdfast.domain.secret_words import headers, keyed, url_passwords
 
 
@@ -54,8 +62,10 @@ _FAR_STEMS = ("パスワード", "密码", "密碼", "비밀번호")
 
 def _spans(text: str, cards: bool) -> list[Span]:
     spans: list[Span] = []
-    if max(map(len, text.split()), default=0) >= LONG:
-        spans += tokens(text)
+    long = [word for word in text.split() if len(word) >= LONG]
+    if long:
+        if may_hold_token(long):
+            spans += tokens(text)
         spans += marked(text)
         if "-----BEGIN" in text:
             spans += private_keys(text)

@@ -85,9 +85,10 @@ def awaiting(call: Callable[Concatenate[C, P], Work[T]]) -> Callable[Concatenate
 
 
 def carry_out(seat: Seat, work: Work[T]) -> T:
-    if seat.is_off:
+    engine = seat.engine_or_none
+    if engine is None:
         return _off(seat, work)
-    return seat.engine.write(work) if isinstance(work, Write) else work.run()
+    return engine.write(work) if isinstance(work, Write) else work.run()
 
 
 async def carry_out_async(seat: Seat, work: Work[T]) -> T:

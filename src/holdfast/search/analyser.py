@@ -200,6 +200,8 @@ def _token(token: str) -> Iterator[str]:
     """A token whole and by its parts, the largest first."""
     if token.isalpha():
         yield from _word(token)
+    elif token.isdecimal() and token.isascii():
+        yield token[:MAX_TERM_LENGTH]  # what the levels below make of it, at a tenth of their price
     elif token.endswith(("++", "#")):
         yield token.casefold()
         yield token[0].casefold()

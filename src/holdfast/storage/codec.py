@@ -16,7 +16,7 @@ from holdfast.contracts.rows import (
     MemberRow,
     RevisionRow,
 )
-from holdfast.crypto.blind import blind_label, blind_terms, row_code
+from holdfast.crypto.blind import blind_label, blind_labels, blind_terms, row_code
 from holdfast.crypto.keys import DataKey
 from holdfast.crypto.sealing import seal, unseal
 from holdfast.domain.entry import Content, Entry, Revision
@@ -101,7 +101,8 @@ def _revision_bound(key: DataKey, row: RevisionRow) -> bytes:
 
 def seal_entry(key: DataKey, row: EntryRow, owner: Principal, content: Content) -> EntryRow:
     """The row with its seal; after any change of a column it has to be sealed anew."""
-    return row._replace(sealed=seal(key, _head_bound(key, row), pack(owner, content)))
+    sealed: EntryRow = _tuple(EntryRow, (*row[:-1], seal(key, _head_bound(key, row), pack(owner, content))))
+    return sealed
 
 
 def seal_revision(key: DataKey, row: RevisionRow, owner: Principal, content: Content) -> RevisionRow:
@@ -179,12 +180,11 @@ def superseded(key: DataKey, row: EntryRow, entry: Entry) -> RevisionRow:
 
 
 def labels_of(key: DataKey, partition: Partition, content: Content) -> bytes:
-    namespace = content.namespace
-    labels = [prefix_label(key, partition, namespace, prefix) for prefix in slash_prefixes(content.key)]
+    labels = [("prefix", f"{content.namespace}\0{prefix}") for prefix in slash_prefixes(content.key)]
     if content.category:
-        labels.append(blind_label(key, partition, "category", content.category))
-    labels += [blind_label(key, partition, "tag", tag) for tag in content.tags]
-    return b"".join(labels)
+        labels.append(("category", content.category))
+    labels += [("tag", tag) for tag in content.tags]
+    return blind_labels(key, partition, labels)
 
 
 def prefix_label(key: DataKey, partition: int, namespace: str, prefix: str) -> bytes:

@@ -27,25 +27,12 @@ _tuple = tuple.__new__
 
 
 def pack(owner: Principal, content: Content) -> bytes:
-    writer = content.provenance
-    who = _joined(
-        owner.kind,
-        owner.id,
-        writer.by,
-        writer.door,
-        writer.source,
-        writer.conversation or "",
-        writer.run or "",
-    )
-    what = _joined(
-        content.key,
-        content.namespace,
-        content.hint,
-        "" if content.media_type == TEXT else content.media_type,
-        content.category,
-        _BETWEEN_TAGS.join(content.tags),
-    )
-    *_, conversation, speaker, at_us, change, restores = content
+    (
+        key, body, writer, namespace, hint, media_type, category, tags, conversation, speaker, at_us, change, restores,
+    ) = content  # fmt: skip
+    who = _who_part(owner, writer)
+    media = "" if media_type == TEXT else media_type
+    what = _joined(key, namespace, hint, media, category, _BETWEEN_TAGS.join(tags))
     if (conversation, speaker, at_us, change, restores) != _NO_CIRCUMSTANCES:
         what += _BETWEEN.encode() + _joined(
             conversation or "",
@@ -55,7 +42,20 @@ def pack(owner: Principal, content: Content) -> bytes:
             "" if restores is None else str(restores),
         )
     who_ends = _ENDS.size + len(who)
-    return _ENDS.pack(who_ends, who_ends + len(what)) + who + what + content.body
+    return _ENDS.pack(who_ends, who_ends + len(what)) + who + what + body
+
+
+@lru_cache(_KNOWN_WRITERS)
+def _who_part(owner: Principal, writer: Provenance) -> bytes:
+    return _joined(
+        owner.kind,
+        owner.id,
+        writer.by,
+        writer.door,
+        writer.source,
+        writer.conversation or "",
+        writer.run or "",
+    )
 
 
 def _joined(*fields: str) -> bytes:

@@ -24,7 +24,7 @@ from holdfast.contracts.rows import (
     Visible,
 )
 from holdfast.contracts.storage import EntryReads, GrantReads, Store
-from holdfast.crypto.blind import blind_label, blind_name
+from holdfast.crypto.blind import blind_label, blind_name, fingerprint
 from holdfast.crypto.keys import DataKey, Master
 from holdfast.crypto.sealing import seal_blob, unseal_blob
 from holdfast.domain.entry import Entry, Revision
@@ -108,6 +108,7 @@ class Sealed:
         self.keyring = keyring
         self.store_key = store_key
         self._blinds: dict[Principal, bytes] = {}
+        self._codes: dict[int, bytes] = {}
         self._names: dict[bytes, Principal] = {}
         self._spaces: dict[SpaceName, Space] = {}
         self._own: dict[Principal, Space] = {}
@@ -126,6 +127,16 @@ class Sealed:
                 self._blinds.clear()
             self._blinds[principal] = blind
         return blind
+
+    def space_code(self, space: UUID) -> bytes:
+        """A space as the audit log names it."""
+        code = self._codes.get(space.int)
+        if code is None:
+            code = fingerprint(self.store_key, space.bytes)
+            if len(self._codes) >= KNOWN_NAMES:
+                self._codes.clear()
+            self._codes[space.int] = code
+        return code
 
     def blind_member(self, member: str) -> bytes:
         """A line of an access list: `user:alice`, `team:platform`."""

@@ -16,6 +16,7 @@ from holdfast.domain.grant import Grant
 from holdfast.domain.limits import check_flag, check_list, check_lookup_key, check_words
 from holdfast.domain.partition import MODEL_VISIBLE, Partition
 from holdfast.domain.principal import Caller
+from holdfast.domain.profile import CORE
 from holdfast.domain.retention import Ttl
 from holdfast.domain.times import check_moment
 from holdfast.operations import edit, read, remove, share, spaces, undo
@@ -83,24 +84,29 @@ class CoreCalls:
         """Keeps a memory. The same key again appends a revision: what is left out stays as it was, but for the time to
         live, which is what this call says (none unless given). What it `supersedes` (an id) goes to the trash with it.
         The answer's `similar` lists memories that say nearly the same."""
+        namespace = ""
+        # In the order of its fields: by name it costs twice as much.
         draft = Draft(
-            text=text,
-            key=key,
-            hint=hint,
-            category=category,
-            tags=tags_of(tags),
-            ttl=ttl,
-            always_inject=always_inject,
-            encrypted=encrypted,
-            conversation=conversation,
-            speaker=speaker,
-            at=at,
-            expected_revision=expected_revision,
-            idempotency_key=idempotency_key,
-            supersedes=supersedes,
+            text,
+            key,
+            hint,
+            category,
+            tags_of(tags),
+            ttl,
+            always_inject,
+            encrypted,
+            namespace,
+            conversation,
+            speaker,
+            at,
+            expected_revision,
+            idempotency_key,
+            supersedes,
         )
-        asked = Asked(profile_of(in_context), space_of(space), draft)
-        return remembering(self._seat, asked, partial(_similar_to, self._seat) if in_context else None)
+        where = None if space is None else space_of(space)
+        profile = CORE if in_context is True else profile_of(in_context)
+        near = partial(_similar_to, self._seat) if in_context else None
+        return remembering(self._seat, Asked(profile, where, draft), near)
 
     def remember_many(self, entries: Iterable[Mapping[str, Any]]) -> Steps[Outcomes]:
         """Keeps many memories, given as the keyword arguments of remember(); one outcome a row, in order."""

@@ -424,10 +424,10 @@ class EntryWrites(EntryReads):
             self._label(place, row)
 
     def _label(self, place: int, row: EntryRow) -> None:
-        entry, seq = _entry(place, row.number), row.seq
+        entry, seq, labels = _entry(place, row.number), row.seq, row.labels
         self._tx.run_many(
             "INSERT INTO labels (space, label, seq, entry) VALUES (?, ?, ?, ?)",
-            [(place, label, seq, entry) for label in _split(row.labels)],
+            [(place, labels[at : at + LABEL_BYTES], seq, entry) for at in range(0, len(labels), LABEL_BYTES)],
         )
 
     def _unlabel(self, place: int, entry: int, labels: bytes, seq: int) -> None:

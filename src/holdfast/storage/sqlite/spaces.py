@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from uuid import UUID
 
 from holdfast.contracts.rows import SpaceCounts, SpaceRow, SpaceState
@@ -77,7 +78,7 @@ class SpaceReads:
 
 
 class SpaceWrites(SpaceReads):
-    def __init__(self, tx: OnConnection, number_of: SpaceNumbers) -> None:
+    def __init__(self, tx: OnConnection, number_of: Callable[[UUID], int]) -> None:
         super().__init__(tx)
         self._tx = tx
         self._number_of = number_of
@@ -96,15 +97,13 @@ class SpaceWrites(SpaceReads):
         )
         if not rows:
             return None
-        old = SpaceCounts._make(rows[0])
-        counts = SpaceCounts(
-            old.seq + 1, old.entries + entries, old.indexed + indexed, old.length + length, old.key_id
-        )
+        seq, held, in_index, terms, key_id = rows[0]
+        counts = (seq + 1, held + entries, in_index + indexed, terms + length)
         self._tx.run(
             "UPDATE spaces SET seq = ?2, entries = ?3, indexed = ?4, length = ?5 WHERE space = ?1",
-            (place, *counts[:4]),
+            (place, *counts),
         )
-        return counts
+        return SpaceCounts(*counts, key_id)
 
     def recount(self, space: UUID, *, entries: int, indexed: int, length: int) -> None:
         self._tx.run(

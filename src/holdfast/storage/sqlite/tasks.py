@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
-from threading import Condition, Lock, current_thread, main_thread
+from threading import Condition, Lock, get_ident, main_thread
 from typing import Any
 
 from holdfast.contracts.storage import Job
@@ -50,7 +50,7 @@ class Task:
         """The calling thread is going to wait. The main one may be interrupted, so nobody's waking hangs on it."""
         self.lock = Lock()
         self.lock.acquire()
-        self.wakes_next = current_thread() is not main_thread()
+        self.wakes_next = get_ident() != main_thread().ident
 
     def resolve(self) -> None:
         if self.lock is not None:

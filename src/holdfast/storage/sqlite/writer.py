@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Iterator
 from concurrent.futures import Future
 from threading import Lock, Thread
 from typing import TypeVar
@@ -48,7 +47,8 @@ class SqliteTransaction:
 
     def __init__(self, db: apsw.Connection) -> None:
         tx = OnConnection(db)
-        number_of = SpaceNumbers(tx)
+        # The method itself, because Python calls it at half the price of the object.
+        number_of = SpaceNumbers(tx).__call__
         self.db = db
         self.entries = EntryWrites(tx, number_of)
         self.terms = TermWrites(tx, number_of)
@@ -65,16 +65,12 @@ class SqliteTransaction:
         self.audit = AuditWrites(tx)
         self.erases = False
         self.erases_later = False
+        self.keep_job = self.terms.keep_job
+        self.forget_job = self.terms.forget_job
 
     def erase(self, *, wait: bool = True) -> None:
         self.erases |= wait
         self.erases_later |= not wait
-
-    def keep_job(self) -> None:
-        self.terms.keep_job()
-
-    def forget_job(self) -> None:
-        self.terms.forget_job()
 
     def flush(self) -> None:
         """Writes what was collected; the next batch starts afresh."""
@@ -184,35 +180,32 @@ class Writer:
 
     def _try_to_commit(self, db: apsw.Connection, tasks: list[Task]) -> bool:
         try:
-            with self._transaction(db) as tx:
-                for task in tasks or self._take(tasks):
-                    if task.error is None and not task.committed:
-                        _run(tx, task)
+            tx = self._begin(db)
+            for task in tasks or self._take(tasks):
+                if task.error is None and not task.committed:
+                    _run(tx, task)
+            tx.flush()
+            db.execute("COMMIT").fetchall()
         except _HalfDone:
+            _undo(db)
             return False
+        except BaseException:
+            _undo(db)
+            raise
+        self._tx = tx
         return True
 
     def _take(self, tasks: list[Task]) -> list[Task]:
         tasks += self._line.take()
         return tasks
 
-    @contextlib.contextmanager
-    def _transaction(self, db: apsw.Connection) -> Iterator[SqliteTransaction]:
+    def _begin(self, db: apsw.Connection) -> SqliteTransaction:
         if db.in_transaction:  # left by a caller who was interrupted while undoing
             db.execute("ROLLBACK").fetchall()
         db.execute("BEGIN IMMEDIATE").fetchall()
         # What the last one learned stays true only if it was committed.
         tx, self._tx = self._tx or SqliteTransaction(db), None
-        try:
-            yield tx
-            tx.flush()
-            db.execute("COMMIT").fetchall()
-        except BaseException:
-            if db.in_transaction:
-                with contextlib.suppress(apsw.Error):
-                    db.execute("ROLLBACK").fetchall()
-            raise
-        self._tx = tx
+        return tx
 
     def _erase_some(self) -> None:
         """Merges the word index a little; once no deleted term is left, clears the file and answers who waits. What
@@ -236,6 +229,12 @@ class Writer:
 
 class _HalfDone(Exception):
     """A job was refused after it had written: the batch has to be undone."""
+
+
+def _undo(db: apsw.Connection) -> None:
+    if db.in_transaction:
+        with contextlib.suppress(apsw.Error):
+            db.execute("ROLLBACK").fetchall()
 
 
 def _run(tx: SqliteTransaction, task: Task) -> None:
