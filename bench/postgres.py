@@ -179,18 +179,30 @@ def _keep(door: Own, notes: list[dict[str, Any]]) -> None:
 def _against_bare(server: Server) -> list[Line]:
     lines = []
     for what, do in (("get", _get), ("recall", _recall)):
-        with server.opened("base", BY_WORDS) as memory, _bare(server, "base") as db:
-            door = memory.user(OWNER)
+        with _fresh(server, "base") as door, _recording() as sent:
             do(door)
-            with _recording() as sent:
-                do(door)
+        with _bare(server, "base") as db:
             turns = take_turns(
                 TURNS,
-                partial(cost_of, ROUNDS, partial(do, door)),
+                partial(_turn, server, "base", do),
                 partial(cost_of, ROUNDS, partial(_replay, db, sent)),
             )
         lines.append(_line(f"{what} against a bare loop", turns, sent))
     return [*lines, _remember_against_bare(server)]
+
+
+@contextmanager
+def _fresh(server: Server, name: str) -> Iterator[Own]:
+    """A process that has searched the space once and remembers nothing of the questions to come."""
+    with server.opened(name, BY_WORDS) as memory:
+        door = memory.user(OWNER)
+        _found(door, _FIRST)
+        yield door
+
+
+def _turn(server: Server, name: str, do: Run) -> Cost:
+    with _fresh(server, name) as door:
+        return cost_of(ROUNDS, partial(do, door))
 
 
 def _remember_against_bare(server: Server) -> Line:
@@ -220,7 +232,7 @@ def _line(what: str, turns: Turns, sent: list[Sent]) -> Line:
 
 
 _KEYS = [note["key"] for note in wordy_notes(OWNER, SPACE) if "key" in note]
-_ASKED = questions(OWNER, SPACE, QUESTIONS)
+_FIRST, *_ASKED = questions(OWNER, SPACE, ROUNDS + 1)
 
 
 def _get(door: Own) -> None:
@@ -229,7 +241,7 @@ def _get(door: Own) -> None:
 
 
 def _recall(door: Own) -> None:
-    for question in Random(1).choices(_ASKED, k=ROUNDS):
+    for question in _ASKED:
         _found(door, question)
 
 
@@ -481,18 +493,14 @@ def _growth(server: Server, options: Options) -> list[Line]:
     cost = cost_of(1, partial(_copy_spaces, server.of("large"), entries // SPACE - 1))
     print(f"  a table of {entries:,} entries made in {cost.wall:.0f} s", flush=True)
     server.look_over("large")
-    with server.opened("large", BY_WORDS) as much, server.opened("base", BY_WORDS) as little:
-        return [
-            _grown(f"{what}, space of {SPACE:,} in {entries:,} against alone", do, much, little)
-            for what, do in (("get", _get), ("recall", _recall))
-        ]
+    return [
+        _grown(f"{what}, space of {SPACE:,} in {entries:,} against alone", do, server)
+        for what, do in (("get", _get), ("recall", _recall))
+    ]
 
 
-def _grown(what: str, do: Run, much: Memory, little: Memory) -> Line:
-    doors = much.user(OWNER), little.user(OWNER)
-    for door in doors:
-        do(door)
-    turns = take_turns(TURNS, *(partial(cost_of, ROUNDS, partial(do, door)) for door in doors))
+def _grown(what: str, do: Run, server: Server) -> Line:
+    turns = take_turns(TURNS, partial(_turn, server, "large", do), partial(_turn, server, "base", do))
     wall, alone = turns.wall()
     return Line(
         what, turns.wall_ratio(), at_most=TABLE_RATIO, beside=f"wall {micros(wall)}, alone {micros(alone)}"
