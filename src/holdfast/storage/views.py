@@ -146,7 +146,8 @@ class Views:
         kept = self._kept.get((view.space, view.model))
         if kept is None or kept.view.state != view.state or len(keys) != 1:
             return [_parsed(text) for text in self._sealed.store.terms.places(view.space, blinds)]
-        if (reads := self._sealed.store.lexicon) is not None and self._opens_words(kept.view):
+        reads = self._sealed.store.lexicon
+        if reads is not None and (kept.lexicon is not None or self._opens_words(kept.view)):
             lexicon = self._lexicon(kept, reads, keys[0].key_id)
             return [lexicon.find(reads.number(blind)) for blind in blinds]
         known = kept.words

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from holdfast.contracts.rows import EntryRow, MovedRow, PlacedRow, RevisionRow, Visible
-from holdfast.storage.postgres.connections import Reader, Row
+from holdfast.storage.postgres.connections import BigintArray, Reader, Row
 from holdfast.storage.postgres.statements import Statement, Values, of_space, of_store
 
 HEAD = ", ".join(f"entries.{column}" for column in EntryRow._fields)
@@ -75,7 +75,7 @@ class EntryReads:
         return [MovedRow(row[0], EntryRow._make(row[1:])) for row in rows]
 
     def shown(self, visible: Visible, numbers: Sequence[int]) -> list[EntryRow]:
-        return self._heads(_SHOWN_NUMBERS, {**_shown(visible), "numbers": list(numbers)})
+        return self._heads(_SHOWN_NUMBERS, {**_shown(visible), "numbers": BigintArray.of(list(numbers))})
 
     def expiring(self, visible: Visible, until: int, limit: int) -> list[EntryRow]:
         return self._heads(_EXPIRING, {**_shown(visible), "until": until, "limit": limit})
