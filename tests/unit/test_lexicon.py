@@ -34,7 +34,7 @@ class Index:
     def of(self, space: UUID, numbers: Sequence[int] | None = None) -> list[LexiconRow]:
         self.asked.append(None if numbers is None else sorted(numbers))
         wanted = self.rows if numbers is None else numbers
-        return [LexiconRow(number, 0, 0, 0, self.rows[number][1]) for number in wanted]
+        return [LexiconRow(n, 0, 0, 0, self.rows[n][1]) for n in wanted if n in self.rows]
 
     def number(self, term: str) -> int:
         return int(term)
@@ -96,6 +96,18 @@ def test_nothing_is_read_when_nothing_changed() -> None:
     first = index.opened()
     assert index.opened(first) is first
     assert index.asked == [None]
+
+
+def test_an_entry_that_was_away_while_words_were_read_is_read_once_it_is_back() -> None:
+    index = Index()
+    index.put(1, 10)
+    index.put(2, 10)
+    seen, away = index.versions(), index.rows.pop(2)
+    first = open_lexicon(index, SPACE, 1, seen, None)
+    index.rows[2] = away
+    second = index.opened(first)
+    assert found(second, 10) == index.places(10)
+    assert index.asked == [None, [2]]
 
 
 def test_another_key_gives_every_word_another_number_so_all_is_read() -> None:

@@ -117,12 +117,21 @@ def open_lexicon(
 ) -> Lexicon:
     """The words of these entries: all of them read, or what has changed since the former one."""
     if former is None or former.key_id != key_id:
-        return Lexicon.of(key_id, versions, Places.of(reads.of(space)))
+        rows = reads.of(space)
+        return Lexicon.of(key_id, _read(versions, versions, rows), Places.of(rows))
     gone = numbers_of(former.versions[~np.isin(former.versions, versions)])
-    come = numbers_of(versions[~np.isin(versions, former.versions)])
+    come = versions[~np.isin(versions, former.versions)]
     if not len(gone) and not len(come):
         return former
-    return former.followed(versions, gone, reads.of(space, come.tolist()) if len(come) else [])
+    rows = reads.of(space, numbers_of(come).tolist()) if len(come) else []
+    return former.followed(_read(versions, come, rows), gone, rows)
+
+
+def _read(versions: Longs, asked: Longs, rows: Sequence[LexiconRow]) -> Longs:
+    """These versions but for those asked for in vain: an entry that just went may come back as it was, and has to be
+    read then."""
+    missed = np.setdiff1d(numbers_of(asked), np.array([row.number for row in rows], dtype=np.int64))
+    return versions[~np.isin(numbers_of(versions), missed)] if len(missed) else versions
 
 
 def versions_of(numbers: Longs, revisions: NDArray[np.int32]) -> Longs:
