@@ -46,7 +46,8 @@ SPACE = 1_000
 TABLE = 400_000
 QUICK = 40_000
 NOTES = 5_000
-QUESTIONS = 100
+QUESTIONS = 101
+ASKED_IN_TURN = 10
 ROUNDS = 200
 """Operations of a turn."""
 TURNS = 7
@@ -179,18 +180,30 @@ def _keep(door: Own, notes: list[dict[str, Any]]) -> None:
 def _against_bare(server: Server) -> list[Line]:
     lines = []
     for what, do in (("get", _get), ("recall", _recall)):
-        with server.opened("base", BY_WORDS) as memory, _bare(server, "base") as db:
-            door = memory.user(OWNER)
+        with _fresh(server, "base") as door, _recording() as sent:
             do(door)
-            with _recording() as sent:
-                do(door)
+        with _bare(server, "base") as db:
             turns = take_turns(
                 TURNS,
-                partial(cost_of, ROUNDS, partial(do, door)),
+                partial(_turn, server, "base", do),
                 partial(cost_of, ROUNDS, partial(_replay, db, sent)),
             )
         lines.append(_line(f"{what} against a bare loop", turns, sent))
     return [*lines, _remember_against_bare(server)]
+
+
+@contextmanager
+def _fresh(server: Server, name: str) -> Iterator[Own]:
+    """A process that has searched the space once and remembers nothing of the questions to come."""
+    with server.opened(name, BY_WORDS) as memory:
+        door = memory.user(OWNER)
+        _found(door, _FIRST)
+        yield door
+
+
+def _turn(server: Server, name: str, do: Run) -> Cost:
+    with _fresh(server, name) as door:
+        return cost_of(ROUNDS, partial(do, door))
 
 
 def _remember_against_bare(server: Server) -> Line:
@@ -220,7 +233,7 @@ def _line(what: str, turns: Turns, sent: list[Sent]) -> Line:
 
 
 _KEYS = [note["key"] for note in wordy_notes(OWNER, SPACE) if "key" in note]
-_ASKED = questions(OWNER, SPACE, QUESTIONS)
+_FIRST, *_ASKED = questions(OWNER, SPACE, ROUNDS + 1)
 
 
 def _get(door: Own) -> None:
@@ -229,7 +242,7 @@ def _get(door: Own) -> None:
 
 
 def _recall(door: Own) -> None:
-    for question in Random(1).choices(_ASKED, k=ROUNDS):
+    for question in _ASKED:
         _found(door, question)
 
 
@@ -304,70 +317,81 @@ def _replay(db: psycopg.Connection[Any], sent: list[Sent]) -> None:
 # Against LangGraph
 
 
+@dataclass(frozen=True, slots=True)
+class StoreTurn:
+    """Seconds: to write all notes, without and with an embedder at work, and until their vectors are stored too;
+    LangGraph's batch(); a question, turn by turn, before and after ANALYZE."""
+
+    wrote: float
+    wrote_beside: float
+    settled: float
+    batch: float
+    fresh: Turns
+    analysed: Turns
+
+
 def _against_langgraph(server: Server, options: Options) -> list[Line]:
     interpreter = os.environ.get(LANGGRAPH)
     if not interpreter:
         print(f"  LangGraph left out: {LANGGRAPH} names no python with langgraph-checkpoint-postgres")
         return []
     _vectors()
-    pairs = [
-        (_our_store(server), _their_store(server, interpreter))
-        for _ in range(1 if options.small else STORE_TURNS)
-    ]
-
-    def line(
-        what: str, ours: int, theirs: int, at_least: float | None = None, at_most: float | None = None
-    ) -> Line:
-        """Notes a second where more is better, else the time of one question."""
-        here, there = median(one[ours] for one, _ in pairs), median(other[theirs] for _, other in pairs)
-        ratio = median(one[ours] / other[theirs] for one, other in pairs)
-        if theirs == BATCH:
-            beside = f"{NOTES / here:,.0f} notes/s, LangGraph {NOTES / there:,.0f}/s with its vectors"
-            return Line(what, 1 / ratio, at_least=at_least, beside=beside)
-        beside = f"{micros(here)}, LangGraph {micros(there)}"
-        return Line(what, ratio, at_most=at_most, beside=beside)
-
+    turns = [_store_turn(server, interpreter) for _ in range(1 if options.small else STORE_TURNS)]
     return [
-        line(f"remember_many of {NOTES:,}, times LangGraph's batch()", WRITTEN, BATCH, at_least=BATCH_RATIO),
-        line("  while vectors are made in the background", WRITTEN_BESIDE, BATCH),
-        line("  until the last vector is stored too", SETTLED, BATCH),
-        line(f"recall in {NOTES:,} against search(), as just written", FRESH, SEARCH, at_most=SEARCH_RATIO),
-        line(
-            "  after ANALYZE (LangGraph then takes its HNSW index)",
-            ANALYSED,
-            SEARCH_ANALYSED,
-            at_most=SEARCH_RATIO,
-        ),
+        _written(f"remember_many of {NOTES:,}, times LangGraph's batch()", turns, "wrote", BATCH_RATIO),
+        _written("  while vectors are made in the background", turns, "wrote_beside"),
+        _written("  until the last vector is stored too", turns, "settled"),
+        _searched(f"recall in {NOTES:,} against search(), as just written", [turn.fresh for turn in turns]),
+        _searched("  after ANALYZE (LangGraph then takes its HNSW index)", [turn.analysed for turn in turns]),
     ]
 
 
-WRITTEN, WRITTEN_BESIDE, SETTLED, FRESH, ANALYSED = range(5)
-BATCH, SEARCH, SEARCH_ANALYSED = range(3)
+def _written(what: str, turns: list[StoreTurn], ours: str, at_least: float | None = None) -> Line:
+    here, there = median(getattr(turn, ours) for turn in turns), median(turn.batch for turn in turns)
+    times = median(turn.batch / getattr(turn, ours) for turn in turns)
+    beside = f"{NOTES / here:,.0f} notes/s, LangGraph {NOTES / there:,.0f}/s with its vectors"
+    return Line(what, times, at_least=at_least, beside=beside)
 
 
-def _our_store(server: Server) -> tuple[float, float, float, float, float]:
-    """Seconds to write all notes, without and with an embedder at work; until their vectors are stored too; of a recall
-    in the middle, before and after ANALYZE."""
-    asked = _asked_twice()
-    notes = _plain_notes()
+def _searched(what: str, turns: list[Turns]) -> Line:
+    together = Turns(
+        [cost for turn in turns for cost in turn.ours], [cost for turn in turns for cost in turn.bare]
+    )
+    here, there = together.wall()
+    beside = f"{micros(here)}, LangGraph {micros(there)}"
+    return Line(what, together.wall_ratio(), at_most=SEARCH_RATIO, beside=beside)
+
+
+def _store_turn(server: Server, interpreter: str) -> StoreTurn:
+    notes, asked = _plain_notes(), _asked_twice()
     server.make("ours")
     with server.opened("ours", "none") as memory:
-        alone = cost_of(1, partial(_keep, memory.user(OWNER), notes)).wall
+        wrote = cost_of(1, partial(_keep, memory.user(OWNER), notes)).wall
     server.make("ours")
     with server.opened("ours", _PRECOMPUTED) as memory:
         door = memory.user(OWNER)
-        wrote = cost_of(1, partial(_keep, door, notes)).wall
+        beside = cost_of(1, partial(_keep, door, notes)).wall
         settled = cost_of(1, partial(memory.settle, timeout=600)).wall
-        fresh = _half_way(door, asked[:QUESTIONS])
-        server.look_over("ours")
-        analysed = _half_way(door, asked[QUESTIONS:])
-    server.drop("ours")
-    return alone, wrote, wrote + settled, fresh, analysed
+        with _langgraph(server, interpreter, notes, asked) as theirs:
+            fresh = _both_asked(door, theirs, asked[:QUESTIONS])
+            for name in ("ours", "langgraph"):
+                server.look_over(name)
+            analysed = _both_asked(door, theirs, asked[QUESTIONS:])
+    for name in ("ours", "langgraph"):
+        server.drop(name)
+    return StoreTurn(wrote, beside, beside + settled, theirs.batch, fresh, analysed)
 
 
-def _half_way(door: Own, asked: list[str]) -> float:
+def _both_asked(door: Own, theirs: LangGraph, asked: list[str]) -> Turns:
+    """Some questions to one and the same to the other, so that a busy moment falls upon both; of each the middle."""
     _found(door, asked[0])
-    return median(cost_of(1, partial(_found, door, question)).wall for question in asked)
+    theirs.ask(asked[:1])
+    chunks = iter([asked[start : start + ASKED_IN_TURN] for start in range(1, len(asked), ASKED_IN_TURN)])
+    turns = Turns([], [])
+    for chunk in chunks:
+        turns.ours.append(Cost(0.0, median(cost_of(1, partial(_found, door, one)).wall for one in chunk)))
+        turns.bare.append(Cost(0.0, median(theirs.ask(chunk))))
+    return turns
 
 
 def _asked_twice() -> list[str]:
@@ -383,33 +407,48 @@ def _plain_notes() -> list[dict[str, Any]]:
     ]
 
 
-def _their_store(server: Server, interpreter: str) -> tuple[float, float, float]:
-    """Seconds for batch() of all notes, and of a search in the middle, before and after ANALYZE."""
+@dataclass(frozen=True, slots=True)
+class LangGraph:
+    """A PostgresStore in a process of its own, which answers questions with the seconds each one took."""
+
+    process: subprocess.Popen[str]
+    batch: float
+
+    def ask(self, asked: list[str]) -> list[float]:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(asked) + "\n")
+        self.process.stdin.flush()
+        return _told(self.process)
+
+
+def _told(process: subprocess.Popen[str]) -> Any:
+    assert process.stdout is not None
+    if not (line := process.stdout.readline()):
+        raise RuntimeError(f"LangGraph ended with {process.wait()}; what it said stands above")
+    return json.loads(line)
+
+
+@contextmanager
+def _langgraph(
+    server: Server, interpreter: str, notes: list[dict[str, Any]], asked: list[str]
+) -> Iterator[LangGraph]:
     server.make("langgraph")
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
-        asked = _asked_twice()
-        notes = _plain_notes()
         (Path(folder) / "given.json").write_text(json.dumps({"notes": notes, "questions": asked}))
         texts = [*(note["text"] for note in notes), *asked]
         np.save(Path(folder) / "vectors.npy", np.stack([_vectors()[text] for text in texts]))
-        done = subprocess.run(
-            [interpreter, "-c", _LANGGRAPH, server.of("langgraph"), folder, str(LIMIT)],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-    server.drop("langgraph")
-    batch, fresh, analysed = json.loads(done.stdout)
-    return batch, fresh, analysed
+        command = [interpreter, "-c", _LANGGRAPH, server.of("langgraph"), folder, str(LIMIT)]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:  # closing its input ends it
+            yield LangGraph(process, float(_told(process)))
 
 
 _PRECOMPUTED = "bench.postgres:precomputed"
 _LANGGRAPH = """
 import json, sys, time
 from pathlib import Path
-from statistics import median
 import numpy as np
-import psycopg
 from langgraph.store.base import PutOp
 from langgraph.store.postgres import PostgresStore
 
@@ -424,23 +463,15 @@ with PostgresStore.from_conn_string(dsn, index=index) as store:
     began = time.perf_counter()
     store.batch(operations)
     batch = time.perf_counter() - began
-
-    def half_way(asked):
-        store.search(("measured",), query=asked[0], limit=limit)
-        searches = []
-        for question in asked:
+    print(batch, flush=True)
+    for line in sys.stdin:
+        took = []
+        for question in json.loads(line):
             began = time.perf_counter()
             found = store.search(("measured",), query=question, limit=limit)
-            searches.append(time.perf_counter() - began)
+            took.append(time.perf_counter() - began)
             assert len(found) == limit
-        return median(searches)
-
-    half = len(given["questions"]) // 2
-    fresh = half_way(given["questions"][:half])
-    with psycopg.connect(dsn, autocommit=True) as db:
-        db.execute("VACUUM ANALYZE")
-        db.execute("CHECKPOINT")
-    print(json.dumps([batch, fresh, half_way(given["questions"][half:])]))
+        print(json.dumps(took), flush=True)
 """
 """One batch() with all notes, which is its quickest way."""
 
@@ -481,18 +512,14 @@ def _growth(server: Server, options: Options) -> list[Line]:
     cost = cost_of(1, partial(_copy_spaces, server.of("large"), entries // SPACE - 1))
     print(f"  a table of {entries:,} entries made in {cost.wall:.0f} s", flush=True)
     server.look_over("large")
-    with server.opened("large", BY_WORDS) as much, server.opened("base", BY_WORDS) as little:
-        return [
-            _grown(f"{what}, space of {SPACE:,} in {entries:,} against alone", do, much, little)
-            for what, do in (("get", _get), ("recall", _recall))
-        ]
+    return [
+        _grown(f"{what}, space of {SPACE:,} in {entries:,} against alone", do, server)
+        for what, do in (("get", _get), ("recall", _recall))
+    ]
 
 
-def _grown(what: str, do: Run, much: Memory, little: Memory) -> Line:
-    doors = much.user(OWNER), little.user(OWNER)
-    for door in doors:
-        do(door)
-    turns = take_turns(TURNS, *(partial(cost_of, ROUNDS, partial(do, door)) for door in doors))
+def _grown(what: str, do: Run, server: Server) -> Line:
+    turns = take_turns(TURNS, partial(_turn, server, "large", do), partial(_turn, server, "base", do))
     wall, alone = turns.wall()
     return Line(
         what, turns.wall_ratio(), at_most=TABLE_RATIO, beside=f"wall {micros(wall)}, alone {micros(alone)}"

@@ -244,3 +244,25 @@ def test_several_terms_are_looked_up_at_once_each_in_its_turn(store: Store) -> N
     found = store.terms.places(HERE, ["b", "missing", "a", "b"])
     assert [len(each.split(",")) if each else 0 for each in found] == [2, 0, 1, 2]
     assert store.terms.places(HERE, []) == []
+
+
+class TestTheLexicon:
+    def test_says_the_same_places_as_asking_for_one_term_or_the_backend_lends_none(
+        self, store: Store
+    ) -> None:
+        if store.lexicon is None:
+            return
+        write(store, lambda tx: tx.terms.put(HERE, 1, words("b0 b1", hint="h0"), replaces=False))
+        put(store, 1, "b1", space=THERE)
+        put(store, 2, "old")
+        put(store, 2, "b1 b1", replaces=True)
+        put(store, 3, "gone")
+        write(store, lambda tx: tx.terms.drop(HERE, [3]))
+        rows = store.lexicon.of(HERE)
+        number = store.lexicon.number
+        assert sorted(rows) == [
+            (1, 1, 1, 1, [number("h0"), number("b0"), number("b1")]),
+            (2, 0, 0, 0, [number("b1"), number("b1")]),
+        ]
+        assert store.lexicon.of(HERE, [2, 3, 99]) == [row for row in rows if row.number == 2]
+        assert places(store, "b1") == [(1, "b", 1), (2, "b", 0), (2, "b", 1)]

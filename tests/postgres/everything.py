@@ -97,6 +97,8 @@ def read_everything(store: PostgresStore) -> None:
     store.outlines.changed(HERE, 0, 10)
     store.outlines.labelled(HERE, [RED])
     store.terms.places(HERE, ["t1"])
+    store.lexicon.of(HERE)
+    store.lexicon.of(HERE, [1])
     store.derived.of(HERE, 1)
     store.derived.of(HERE, 1, [1])
     store.derived.progress(1, HERE)

@@ -159,7 +159,7 @@ VISIBLE = {
     "grants": "space grantee granted_by level created_us expires_us mac",
     "members": "space member level mac",
     "rules": "role may_read may_manage",
-    "receipts": "principal key space request number revision created redacted expires_us created_us",
+    "receipts": "principal key space number request answer created_us",
     "audit": "position at_us operation actor space object revision key_id link",
 }
 """Every column there is: ids, keyed hashes, seals, times, counts and flags. A new one must be thought about here and

@@ -5,7 +5,7 @@ import numpy as np
 from holdfast.crypto.keys import DataKey
 from holdfast.domain.ids import new_space_id
 from holdfast.search.space import Floats
-from holdfast.storage.rotation import rotated, turned_back
+from holdfast.storage.rotation import rotated
 
 SECRET, OTHER = bytes(range(32)), bytes(range(1, 33))
 
@@ -28,11 +28,6 @@ def test_cosines_stay_within_a_space_and_mean_nothing_between_two() -> None:
     np.testing.assert_allclose(turned @ turned.T, plain @ plain.T, atol=1e-5)
     assert np.abs(np.diag(turned @ foreign.T)).mean() < 0.3
     assert np.abs(np.diag(turned @ plain.T)).mean() < 0.3
-
-
-def test_the_key_turns_a_vector_back() -> None:
-    for vector in vectors(3):
-        np.testing.assert_allclose(turned_back(key(), rotated(key(), vector)), vector, atol=1e-5)
 
 
 def test_the_rotation_follows_from_the_key_alone() -> None:

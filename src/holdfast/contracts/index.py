@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 from uuid import UUID
 
-from holdfast.contracts.rows import DerivedRow, EntryRow, IndexText, ModelRow, OutlineRow
+from holdfast.contracts.rows import DerivedRow, EntryRow, IndexText, LexiconRow, ModelRow, OutlineRow
 
 
 class OutlineReads(Protocol):
@@ -32,6 +32,18 @@ class TermReads(Protocol):
         """For each blind term every place where it stands in the word index, in no stated order: decimal numbers
         joined by commas, each made of the entry's number, the first letter of the field and the count of terms that
         come before it in that field, shifted as rows.PLACE_* say. One string costs a tenth of a row for each place."""
+        ...
+
+
+class LexiconReads(Protocol):
+    """The word index to be opened whole, where asking for single words costs more than ranking does."""
+
+    def of(self, space: UUID, numbers: Sequence[int] | None = None) -> list[LexiconRow]:
+        """The index of these entries, or of all in the space; in no stated order, and none for what is not indexed."""
+        ...
+
+    def number(self, term: str) -> int:
+        """Which number stands for a blind term in these rows."""
         ...
 
 
@@ -94,7 +106,8 @@ class DerivedWrites(DerivedReads, Protocol):
 
 
 class VectorReads(Protocol):
-    """Vectors that the backend compares itself. They are rotated by a key of the space, which keeps every cosine."""
+    """Vectors of spaces too large to be opened, which the backend compares itself. They are rotated by a key of the
+    space, which keeps every cosine."""
 
     def cosines(self, space: UUID, model: int, key_id: int, query: bytes, limit: int | None) -> str:
         """Of the vectors rotated by one key the nearest to a query rotated likewise (half precision), all of them

@@ -6,6 +6,7 @@ backend cannot reverse; `sealed` is nonce and ciphertext, in entries and revisio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -192,6 +193,17 @@ PLACE_FIELD_SHIFT = 20
 """How a place in the word index is packed: number, Unicode of the field's first letter (7 bits), terms before it."""
 
 
+class LexiconRow(NamedTuple):
+    """The word index of one entry: its blind terms as numbers, those of hint, tags, key and body one after another."""
+
+    number: int
+    tags_from: int
+    """How many terms come before those of the tags; likewise the next two."""
+    key_from: int
+    body_from: int
+    terms: Sequence[int]
+
+
 class OutlineRow(NamedTuple):
     """What ranking needs of a live, indexed entry besides its words and what is derived from it."""
 
@@ -215,8 +227,9 @@ class DerivedRow(NamedTuple):
     key_id: int
     sealed: bytes
     vector: bytes = b""
-    """Where the backend compares vectors itself (Store.vectors): half precision, rotated by the space's key. Else the
-    vector lies in `sealed`, behind the signals."""
+    """Where the backend can compare vectors itself (Store.vectors): the vector once more, in half precision, rotated by
+    the space's key. It is written, and compared, but never read: the vector itself lies in `sealed`, behind the
+    signals."""
 
 
 SIGNALS_ONLY = 0

@@ -16,6 +16,7 @@ from holdfast.contracts.copies import CopyReads, CopyWrites
 from holdfast.contracts.index import (
     DerivedReads,
     DerivedWrites,
+    LexiconReads,
     ModelReads,
     ModelWrites,
     OutlineReads,
@@ -374,8 +375,13 @@ class Store(Protocol):
     @property
     def copies(self) -> CopyReads: ...
     @property
+    def lexicon(self) -> LexiconReads | None:
+        """None where a word is found so quickly that nothing is gained by opening all of them."""
+        ...
+
+    @property
     def vectors(self) -> VectorReads | None:
-        """None where vectors lie sealed beside the signals and are compared by who opens them."""
+        """None where vectors are only compared by who opens them."""
         ...
 
     @property

@@ -36,6 +36,7 @@ def take_over(engine: Engine, following: ModelRow) -> None:
         engine.run_job(lambda tx: tx.models.set_state(following.model, HELD, overlap))
         return
     engine.run_job(lambda tx: serve_with(tx, following.model, overlap))
+    engine.index.forget_ready()
 
 
 def serve_with(tx: Transaction, model: int, overlap: float | None) -> None:
@@ -51,6 +52,7 @@ def use_model(engine: Engine, name: str) -> IndexStatus:
     if row is None:
         raise NotFound(f"No vectors of a model `{name}` are kept.")
     engine.run_job(lambda tx: serve_with(tx, row.model, row.overlap))
+    engine.index.forget_ready()
     engine.index.wake()
     return engine.index.status()
 

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 RETRY_SECONDS = 30.0
 """How soon an embedder that broke is tried again."""
+READY_SECONDS = 1.0
 PROBE = "Is anybody there?"
+
+_NOT_READ: tuple[float, ModelRow | None] = (float("-inf"), None)
 
 log = logging.getLogger("holdfast")
 
@@ -61,6 +64,7 @@ class Index:
         self._embedder: Embedder | None = None
         self._opened = False
         self._retry_at = 0.0
+        self._ready = _NOT_READ
         self.broken: str | None = None
         """Why the embedder cannot be used right now."""
         self.work = Event()
@@ -143,6 +147,7 @@ class Index:
                 tx.models.set_state(own.model, FOLLOWING, own.overlap)
 
         self._sealed.store.write(write)
+        self.forget_ready()
 
     def serving(self) -> ModelRow | None:
         """The model whose vectors answer; one whose row makes no sense does not."""
@@ -150,9 +155,18 @@ class Index:
         return next((row for row in rows if row.state == SERVING and row.dimensions > 0), None)
 
     def ready(self) -> ModelRow | None:
-        """The serving model, once the configured embedder is known to the store."""
+        """The serving model, once the configured embedder is known to the store; as of a second ago at most, or of the
+        last change by this process. The vectors of one that served until then are kept."""
         self.embedder()
-        return self.serving()
+        read_at, serving = self._ready
+        if time.monotonic() - read_at > READY_SECONDS:
+            serving = self.serving()
+            self._ready = time.monotonic(), serving
+        return serving
+
+    def forget_ready(self) -> None:
+        """Another model serves from now on."""
+        self._ready = _NOT_READ
 
     def named(self, model: str) -> ModelRow | None:
         """The row of a model whose vectors are kept."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 from holdfast.contracts.storage import Job, Transaction
@@ -65,11 +66,12 @@ def rotate_data(engine: Engine, space: UUID, progress: Callable[[int], None] | N
     """Publishes a new data key, waits until every process asks for both, writes with it, re-seals all rows in batches,
     and destroys the old key. It can be stopped and run again at any point."""
     old, new = _publish(engine, space)
+    derived = partial(reseal_derived, compared_there=engine.sealed.store.vectors is not None)
     entries = revisions = 0
     for key in old:
         entries += _all_batches(engine, space, key, new, reseal_entries, progress)
         revisions += _all_batches(engine, space, key, new, reseal_revisions, progress)
-        _all_batches(engine, space, key, new, reseal_derived, progress)
+        _all_batches(engine, space, key, new, derived, progress)
         engine.run_job(_destroy(space, key))
     engine.sealed.keyring.drop(space)
     return Rotated(1, 0, entries, revisions)

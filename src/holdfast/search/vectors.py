@@ -49,7 +49,7 @@ def scan(vectors: Vectors, query: Floats, also: Ints | None = None) -> Floats:
     lowest cosine of a sample, but never those of `also` (the best by words)."""
     with np.errstate(all="ignore"):
         if vectors.codes is None:
-            scores: Floats = vectors.matrix @ query
+            scores: Floats = _products(vectors.matrix, query)
         else:
             scores = _scan_by_signs(vectors.matrix, vectors.codes, query, also)
         damaged = not np.isfinite(scores.sum())
@@ -97,8 +97,15 @@ def _scan_by_signs(matrix: Floats, codes: SignCodes, query: Floats, also: Ints |
     sample = codes.sample @ query
     scores = np.full(len(matrix), sample.min(initial=1.0) if sample.size else 0.0, dtype=np.float32)
     rows = np.flatnonzero(wanted)
-    scores[rows] = matrix[rows] @ query
+    scores[rows] = _products(matrix[rows], query)
     return scores
+
+
+def _products(rows: Floats, query: Floats) -> Floats:
+    """Row by row: a product of matrix and vector rounds the last rows otherwise than the rest, so equal vectors would
+    differ by where they lie, and two stores that hold the same notes in their order."""
+    products: Floats = np.vecdot(rows, query)
+    return products
 
 
 def _nearest(apart: NDArray[np.uint16]) -> Bools:

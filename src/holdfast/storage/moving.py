@@ -25,7 +25,7 @@ from holdfast.domain.errors import Conflict
 from holdfast.storage.codec import index_text, open_entry
 from holdfast.storage.keyring import SpaceKeys
 from holdfast.storage.sealed import Sealed
-from holdfast.storage.signals import carry_signals
+from holdfast.storage.signals import reseal_signals
 
 PAGE = 200
 
@@ -169,7 +169,7 @@ def _put_derived(
     """What does not open is derived again."""
     for row in rows:
         key = keys.get(row.key_id)
-        carried = None if key is None else carry_signals(key, row, compared_there=compared_there)
+        carried = None if key is None else reseal_signals(key, key, row, compared_there=compared_there)
         if carried is not None:
             tx.derived.put(space, carried)
 

@@ -53,11 +53,13 @@ def reseal_revisions(tx: Transaction, space: UUID, old: DataKey, new: DataKey, l
     return len(rows)
 
 
-def reseal_derived(tx: Transaction, space: UUID, old: DataKey, new: DataKey, limit: int) -> int:
+def reseal_derived(
+    tx: Transaction, space: UUID, old: DataKey, new: DataKey, limit: int, *, compared_there: bool
+) -> int:
     """What does not open is dropped: it can be derived again."""
     rows = tx.derived.sealed_with(space, old.key_id, limit)
     for row in rows:
-        resealed = reseal_signals(old, new, row)
+        resealed = reseal_signals(old, new, row, compared_there=compared_there)
         if resealed is None or not tx.derived.put(space, resealed):
             tx.derived.drop(space, [row.number])
             tx.derived.fall_back(space, 1)

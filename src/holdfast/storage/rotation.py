@@ -21,11 +21,6 @@ def rotated(key: DataKey, vector: Floats) -> Floats:
     return turned
 
 
-def turned_back(key: DataKey, vector: Floats) -> Floats:
-    back: Floats = vector @ _rotation(key.rotation, len(vector))
-    return back
-
-
 @lru_cache(KEPT)
 def _rotation(secret: bytes, dimensions: int) -> Floats:
     """A random orthogonal matrix, the same on every machine: normal numbers from the key, made orthogonal."""

@@ -81,49 +81,33 @@ def unpack_signals(plain: bytes) -> tuple[Signals, bytes] | None:
 def seal_signals(
     sealed: Sealed, key: DataKey, row: EntryRow, model: int, entry: Entry, vector: Floats | None
 ) -> DerivedRow:
-    """What is kept beside a head: its signals, and its vector sealed with them, or rotated where the store compares."""
+    """What is kept beside a head: its signals and its vector, sealed together; where the store compares, once more
+    rotated."""
     inside = outside = b""
     if vector is not None:
-        from holdfast.storage.rotation import rotated
         from holdfast.storage.vectors import stored_vector
 
-        if sealed.store.vectors is None:
-            inside = stored_vector(vector)
-        else:
-            outside = stored_vector(rotated(key, vector))
+        inside = stored_vector(vector)
+        if sealed.store.vectors is not None:
+            outside = _rotated(key, inside)
     plain = pack_signals(signals_of(entry.content), inside)
     closed = seal_derived(key, row.number, row.revision, model, plain)
     return DerivedRow(row.number, model, row.revision, key.key_id, closed, outside)
 
 
-def reseal_signals(old: DataKey, new: DataKey, row: DerivedRow) -> DerivedRow | None:
-    """The same under another key of the space; None when it does not open."""
+def reseal_signals(old: DataKey, new: DataKey, row: DerivedRow, *, compared_there: bool) -> DerivedRow | None:
+    """The same under another key of the space, or for another backend; None when it does not open."""
     plain = unseal_derived(old, row.number, row.revision, row.model, row.sealed)
-    if plain is None:
-        return None
-    closed, vector = seal_derived(new, row.number, row.revision, row.model, plain), row.vector
-    if vector:
-        from holdfast.storage.rotation import rotated, turned_back
-        from holdfast.storage.vectors import opened_vector, stored_vector
-
-        vector = stored_vector(rotated(new, turned_back(old, opened_vector(vector))))
-    return row._replace(key_id=new.key_id, sealed=closed, vector=vector)
-
-
-def carry_signals(key: DataKey, row: DerivedRow, *, compared_there: bool) -> DerivedRow | None:
-    """The same as another backend keeps it: the vector sealed with the signals, or rotated beside them where that
-    backend compares. None when it does not open."""
-    plain = unseal_derived(key, row.number, row.revision, row.model, row.sealed)
     opened = None if plain is None else unpack_signals(plain)
-    if opened is None or bool(row.vector) == compared_there or not (row.vector or opened[1]):
-        return None if opened is None else row
-    from holdfast.storage.rotation import rotated, turned_back
+    if plain is None or opened is None:
+        return None
+    closed = row.sealed if old is new else seal_derived(new, row.number, row.revision, row.model, plain)
+    outside = _rotated(new, opened[1]) if compared_there and opened[1] else b""
+    return row._replace(key_id=new.key_id, sealed=closed, vector=outside)
+
+
+def _rotated(key: DataKey, inside: bytes) -> bytes:
+    from holdfast.storage.rotation import rotated
     from holdfast.storage.vectors import opened_vector, stored_vector
 
-    signals, inside = opened
-    if compared_there:
-        inside, outside = b"", stored_vector(rotated(key, opened_vector(inside)))
-    else:
-        inside, outside = stored_vector(turned_back(key, opened_vector(row.vector))), b""
-    closed = seal_derived(key, row.number, row.revision, row.model, pack_signals(signals, inside))
-    return row._replace(sealed=closed, vector=outside)
+    return stored_vector(rotated(key, opened_vector(inside)))

@@ -28,17 +28,20 @@ class Matrix:
         return cls(np.zeros((0, dimensions), dtype=np.float32), 0)
 
     @property
+    def dimensions(self) -> int:
+        return int(self.rows.shape[1])
+
+    @property
     def nbytes(self) -> int:
         return int(self.rows.nbytes + (0 if self.codes is None else self.codes.bits.nbytes))
 
     def with_vector(self, stored: bytes) -> tuple[Matrix, int]:
         """One vector more, and its row; NOBODY when it has another length."""
-        dimensions = self.rows.shape[1]
-        if len(stored) != dimensions * STORED.itemsize:
+        if len(stored) != self.dimensions * STORED.itemsize:
             return self, NOBODY
         rows = self.rows
         if self.used == len(rows):
-            rows = np.zeros((max(FIRST_ROWS, 2 * self.used), dimensions), dtype=np.float32)
+            rows = np.zeros((max(FIRST_ROWS, 2 * self.used), self.dimensions), dtype=np.float32)
             rows[: self.used] = self.rows[: self.used]
         rows[self.used] = np.frombuffer(stored, dtype=STORED)
         return replace(self, rows=rows, used=self.used + 1), self.used

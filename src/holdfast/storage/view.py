@@ -144,6 +144,8 @@ class View:
     prepared: Prepared
     directory: Directory
     nbytes: int
+    compared_there: bool = False
+    """Whether the store compares its vectors, because they are too many to be opened here."""
 
     def __len__(self) -> int:
         return len(self.columns.numbers)

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import numpy as np
 
+from holdfast.contracts.index import LexiconReads
 from holdfast.contracts.rows import (
     PLACE_FIELD_SHIFT,
     PLACE_NUMBER_SHIFT,
@@ -23,13 +24,15 @@ from holdfast.contracts.rows import (
     Visible,
 )
 from holdfast.crypto.blind import blind_terms
+from holdfast.crypto.keys import DataKey
 from holdfast.crypto.sealing import unseal_derived
 from holdfast.search.space import NOBODY, Bools, Floats, Ints, Occurrences
 from holdfast.search.vectors import LARGE, RESCORED
+from holdfast.storage.lexicon import PLACE_BYTES, Lexicon, open_lexicon, versions_of
 from holdfast.storage.rotation import rotated
 from holdfast.storage.sealed import Sealed
 from holdfast.storage.signals import Signals, signals_of, unpack_signals
-from holdfast.storage.vectors import Matrix, stored_vector
+from holdfast.storage.vectors import Matrix, opened_vector, stored_vector
 from holdfast.storage.view import (
     NO_EXPIRY,
     NO_STATE,
@@ -47,6 +50,8 @@ OPENED_AT_ONCE = 500
 LEAST_WORD_BYTES = 4 << 20
 WORD_BYTES_AN_ENTRY = 256
 """How much the places of words may take in one view: more in a large space, where each word has more places."""
+WORDS_SHARE = 4
+"""All words of a space are opened together while they take at most this part of the ceiling."""
 WORD_BYTES = 200
 """What remembering a word costs besides its places."""
 _NO_PLACES = np.zeros(0, dtype=np.int64)
@@ -70,10 +75,14 @@ class _Part(NamedTuple):
 class _Kept:
     """A view, its parts, which share its vectors, and where the words asked for lately stand; all go together."""
 
-    __slots__ = ("nbytes", "parts", "view", "words")
+    __slots__ = ("former", "lexicon", "nbytes", "parts", "view", "words")
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, former: Lexicon | None) -> None:
         self.view = view
+        self.former = former
+        """The words of the view before this one."""
+        self.lexicon: Lexicon | None = None
+        """All words of the space, where the store lends them; opened when the first is asked for."""
         self.parts: dict[tuple[object, ...], _Part] = {}
         self.words: dict[str, Longs] = {}
         self.nbytes = view.nbytes
@@ -118,31 +127,56 @@ class Views:
             kept = self._kept.get((space, model))
             if kept is None or kept.view.state != state:
                 view = empty_view(space, model, dimensions) if kept is None else kept.view
-                kept = _Kept(self._follow(view, state))
+                kept = _Kept(self._follow(view, state), None if kept is None else kept.lexicon or kept.former)
             self._keep(kept)
         return kept
 
     def occurrences(self, view: View, terms: Sequence[str]) -> Occurrences:
         """Where these terms stand, under every key in use."""
         keys = self._sealed.keyring.of(view.space).all()
-        places = [found for key in keys for found in self._places(view, blind_terms(key, terms), len(keys))]
+        places = [found for key in keys for found in self._places(view, blind_terms(key, terms), keys)]
         # The places of one term after the other, as many times as there are keys.
         numbers = np.array([*range(len(terms))] * len(keys), dtype=np.int32)
         packed = np.concatenate((_NO_PLACES, *places))
         return _occurrences(view, numbers.repeat([len(found) for found in places]), packed)
 
-    def _places(self, view: View, blinds: Sequence[str], keys: int) -> list[Longs]:
+    def _places(self, view: View, blinds: Sequence[str], keys: Sequence[DataKey]) -> list[Longs]:
         """Words are asked for again and again while a space stays as it is, so their places are remembered with its
         view. Not while a rotation moves them from one key to another, which no counter tells."""
         kept = self._kept.get((view.space, view.model))
-        if kept is None or kept.view.state != view.state or keys != 1:
+        if kept is None or kept.view.state != view.state or len(keys) != 1:
             return [_parsed(text) for text in self._sealed.store.terms.places(view.space, blinds)]
+        reads = self._sealed.store.lexicon
+        if reads is not None and (kept.lexicon is not None or self._opens_words(kept.view)):
+            lexicon = self._lexicon(kept, reads, keys[0].key_id)
+            return [lexicon.find(reads.number(blind)) for blind in blinds]
         known = kept.words
         new = [blind for blind in blinds if blind not in known]
         found = map(_parsed, self._sealed.store.terms.places(view.space, new))
         fresh = dict(zip(new, found, strict=True))
         self._remember(kept, fresh)
         return [fresh[blind] if blind in fresh else known[blind] for blind in blinds]
+
+    def _opens_words(self, view: View) -> bool:
+        """Whether all words of a space find room here."""
+        terms = int(view.columns.chunk_terms.sum() + view.columns.label_terms.sum())
+        return not view.compared_there and PLACE_BYTES * terms <= self._ceiling // WORDS_SHARE
+
+    def _lexicon(self, kept: _Kept, reads: LexiconReads, key_id: int) -> Lexicon:
+        """As the view is. What changes in between is read too early, and again with the next view."""
+        known = kept.lexicon
+        if known is not None and known.key_id == key_id:
+            return known
+        view, columns = kept.view, kept.view.columns
+        versions = versions_of(columns.numbers, columns.revisions)
+        lexicon = open_lexicon(reads, view.space, key_id, versions, kept.former)
+        with self._lock:
+            added = lexicon.nbytes - (0 if kept.lexicon is None else kept.lexicon.nbytes)
+            kept.lexicon, kept.former = lexicon, None
+            kept.nbytes += added
+            if self._kept.get((view.space, view.model)) is kept:
+                self.nbytes += added
+        return lexicon
 
     def _remember(self, kept: _Kept, fresh: dict[str, Longs]) -> None:
         added = sum(places.nbytes + WORD_BYTES for places in fresh.values())
@@ -167,7 +201,7 @@ class Views:
     def cosines(self, view: View, query: Floats, also: Ints | None = None) -> Floats:
         """Of every entry, 0 for those that wait for their vector; in a large space exact only for the nearest and for
         those at the places of `also`."""
-        if self._sealed.store.vectors is None:
+        if not view.compared_there:
             slots = view.columns.slots
             return view.matrix.cosines(query, slots, None if also is None else slots[also])
         found = np.zeros(len(view), dtype=np.float32)
@@ -177,14 +211,19 @@ class Views:
 
     def cosines_to(self, view: View, place: int) -> Floats:
         """Of every entry to one of them; all 0 while that one waits for its vector."""
-        found = np.zeros(len(view), dtype=np.float32)
-        if self._sealed.store.vectors is None:
+        vector = self._vector(view, place)
+        return np.zeros(len(view), dtype=np.float32) if vector is None else self.cosines(view, vector)
+
+    def _vector(self, view: View, place: int) -> Floats | None:
+        if not view.compared_there:
             slot = int(view.columns.slots[place])
-            return found if slot == NOBODY else self.cosines(view, view.matrix.rows[slot])
-        for row in self._sealed.store.derived.of(view.space, view.model, [int(view.columns.numbers[place])]):
-            if row.vector:
-                self._compare_there(view, row.key_id, row.vector, found)
-        return found
+            return None if slot == NOBODY else view.matrix.rows[slot]
+        number = int(view.columns.numbers[place])
+        for row in self._sealed.store.derived.of(view.space, view.model, [number]):
+            opened = self._open(view.space, row)
+            if opened is not None and opened[1] and row.revision == view.columns.revisions[place]:
+                return opened_vector(opened[1])
+        return None
 
     def _compare_there(self, view: View, key_id: int, query: bytes, found: Floats) -> None:
         """Lets the store compare what is rotated by one key, and puts its answer in place."""
@@ -232,6 +271,9 @@ class Views:
             self._sealed.keyring.look_again(view.space)  # forgetting a space gives it another key
             kept, come = compare_with(columns, outlines.of(view.space, 0))
         columns = columns if kept.all() else columns.where(kept)
+        if self._too_many(len(columns.numbers) + len(come), view) != view.compared_there:
+            anew = empty_view(view.space, view.model, view.matrix.dimensions)
+            return self._follow(replace(anew, compared_there=not view.compared_there), state)
         matrix = view.matrix
         if state.settled != view.state.settled or view.state == NO_STATE:
             columns, matrix = self._fill(view, columns, matrix)
@@ -241,9 +283,17 @@ class Views:
         columns, matrix = compacted(columns, matrix)
         return arranged(replace(view, state=state, matrix=matrix.with_codes()), columns)
 
+    def _too_many(self, entries: int, view: View) -> bool:
+        """Whether the vectors of a space, where the store can compare them, would not find room here. Back only at half
+        of it, so that a space at the edge is not opened again and again."""
+        if self._sealed.store.vectors is None:
+            return False
+        nbytes = entries * view.matrix.dimensions * view.matrix.rows.itemsize
+        return nbytes > (self._ceiling // 2 if view.compared_there else self._ceiling)
+
     def _fill(self, view: View, columns: Columns, matrix: Matrix) -> tuple[Columns, Matrix]:
         """Vectors that were made since for entries known already: they are made in the order of changes."""
-        if view.model == SIGNALS_ONLY:
+        if view.model == SIGNALS_ONLY or view.compared_there:
             return columns, matrix
         reached = self._sealed.store.derived.progress(view.model, view.space)
         waiting = np.flatnonzero((columns.slots == NOBODY) & (columns.seqs <= reached))
@@ -272,7 +322,7 @@ class Views:
         readable = [row for row in come if row.number in known]
         slots = np.full(len(readable), NOBODY, dtype=np.int32)
         for at, row in enumerate(readable):
-            if vector := known[row.number][1]:
+            if (vector := known[row.number][1]) and not view.compared_there:
                 matrix, slots[at] = matrix.with_vector(vector)
         return made(view, readable, [known[row.number][0] for row in readable], slots), matrix
 

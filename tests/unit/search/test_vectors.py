@@ -27,7 +27,7 @@ def test_a_space_is_scanned_exactly_until_it_is_large() -> None:
     rows = unit_rows(50)
     indexed = index_vectors(rows)
     assert indexed.codes is None
-    assert scan(indexed, rows[3]).tolist() == (rows @ rows[3]).tolist()
+    assert scan(indexed, rows[3]).tolist() == pytest.approx((rows @ rows[3]).tolist(), abs=1e-6)
 
 
 def test_a_large_space_is_searched_by_signs_and_its_nearest_are_exact(
@@ -58,6 +58,12 @@ def test_the_best_by_words_get_their_exact_cosine_however_far(monkeypatch: pytes
 def test_any_number_of_dimensions_can_be_coded(dimensions: int) -> None:
     rows = unit_rows(30, dimensions)
     assert int(np.argmax(scan(Vectors(rows, encode_signs(rows)), rows[4]))) == 4
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 131, 1_001])
+def test_equal_vectors_are_equally_near_wherever_they_stand(count: int) -> None:
+    vector, query = unit_rows(2)
+    assert len(set(scan(index_vectors(np.tile(vector, (count, 1))), query).tolist())) == 1
 
 
 def test_a_space_where_no_vector_is_ready_yet_has_no_meaning() -> None:

@@ -66,17 +66,9 @@ class Halfvec(bytes):
 
     @classmethod
     def of(cls, stored: bytes) -> Halfvec:
-        return cls(cls._HEAD.pack(len(stored) // 2, 0) + _swapped(stored))
-
-    @classmethod
-    def stored(cls, sent: bytes) -> bytes:
-        return _swapped(sent[cls._HEAD.size :])
-
-
-def _swapped(halves: bytes) -> bytes:
-    turned = array("H", halves)
-    turned.byteswap()
-    return turned.tobytes()
+        halves = array("H", stored)
+        halves.byteswap()
+        return cls(cls._HEAD.pack(len(halves), 0) + halves.tobytes())
 
 
 class _AsSent(Dumper):

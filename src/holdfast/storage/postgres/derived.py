@@ -9,7 +9,7 @@ from holdfast.contracts.rows import DerivedRow
 from holdfast.storage.postgres.connections import Halfvec, OnConnection, Reader
 from holdfast.storage.postgres.statements import Statement, Values, of_space, of_store
 
-_COLUMNS = "number, model, revision, key_id, sealed, halfvec_send(vector)"
+_COLUMNS = "number, model, revision, key_id, sealed"
 
 
 class DerivedReads:
@@ -37,10 +37,7 @@ class DerivedReads:
         return self._rows(_SEALED_WITH, {"space": space, "key_id": key_id, "limit": limit})
 
     def _rows(self, statement: Statement, values: Values) -> list[DerivedRow]:
-        return [
-            DerivedRow._make((*row[:5], b"" if row[5] is None else Halfvec.stored(row[5])))
-            for row in self._reader.rows(statement, values)
-        ]
+        return [DerivedRow(*row) for row in self._reader.rows(statement, values)]
 
 
 _OF = of_space(

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from holdfast.contracts.rows import EntryRow, MovedRow, PlacedRow, RevisionRow, Visible
-from holdfast.storage.postgres.connections import Reader, Row
+from holdfast.storage.postgres.connections import BigintArray, Reader, Row
 from holdfast.storage.postgres.statements import Statement, Values, of_space, of_store
 
 HEAD = ", ".join(f"entries.{column}" for column in EntryRow._fields)
@@ -22,6 +22,11 @@ _SHOWN = """entries.space_id = %(space)s
 
 _LIVE = f"""{_SHOWN}
    AND entries.trashed_us IS NULL"""
+
+_LIVE_BY_NUMBER = f"""{_SHOWN}
+   AND coalesce(entries.trashed_us, -1) = -1"""
+"""The same in other words, which fit no index over live entries: without statistics (just written, not analysed yet)
+PostgreSQL would take one of those and read the whole space, not the few rows that the primary key leads to."""
 
 _HIGHEST = (1 << 62) - 1
 
@@ -70,7 +75,7 @@ class EntryReads:
         return [MovedRow(row[0], EntryRow._make(row[1:])) for row in rows]
 
     def shown(self, visible: Visible, numbers: Sequence[int]) -> list[EntryRow]:
-        return self._heads(_SHOWN_NUMBERS, {**_shown(visible), "numbers": list(numbers)})
+        return self._heads(_SHOWN_NUMBERS, {**_shown(visible), "numbers": BigintArray.of(list(numbers))})
 
     def flagged(self, visible: Visible, limit: int) -> list[EntryRow]:
         return self._heads(_FLAGGED, {**_shown(visible), "limit": limit})
@@ -141,7 +146,7 @@ _BY_NUMBER = of_space(
     SELECT {HEAD}
       FROM holdfast.entries
      WHERE entries.number = %(number)s
-       AND {_LIVE}
+       AND {_LIVE_BY_NUMBER}
     """,
 )
 _TRASHED_BY_NUMBER = of_space(
@@ -234,8 +239,8 @@ _SHOWN_NUMBERS = of_space(
     f"""
     SELECT {HEAD}
       FROM holdfast.entries
-     WHERE {_LIVE}
-       AND entries.number = ANY (%(numbers)s::bigint[])
+     WHERE entries.number = ANY (%(numbers)s::bigint[])
+       AND {_LIVE_BY_NUMBER}
     """,
 )
 _FLAGGED = of_space(

@@ -22,7 +22,7 @@ from holdfast.storage.postgres.models import ModelReads
 from holdfast.storage.postgres.outlines import OutlineReads
 from holdfast.storage.postgres.receipts import ReceiptReads
 from holdfast.storage.postgres.spaces import SpaceReads
-from holdfast.storage.postgres.terms import TermReads
+from holdfast.storage.postgres.terms import LexiconReads, TermReads
 from holdfast.storage.postgres.vectors import VectorReads, build_vector_index, drop_vector_index
 from holdfast.storage.postgres.writer import Writer
 
@@ -40,6 +40,7 @@ class PostgresStore:
         self.entries = EntryReads(connections)
         self.outlines = OutlineReads(connections)
         self.terms = TermReads(connections)
+        self.lexicon = LexiconReads(connections)
         self.derived = DerivedReads(connections)
         self.models = ModelReads(connections)
         self.copies = CopyReads(connections)

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import NamedTuple
 from uuid import UUID
 
-from holdfast.contracts.rows import IndexText
+from holdfast.contracts.rows import IndexText, LexiconRow
 from holdfast.storage.postgres.connections import BigintArray, OnConnection, Reader
 from holdfast.storage.postgres.statements import Bound, Values, of_space
 
@@ -38,23 +37,49 @@ _PLACES = of_space(
 """The function reads the entered space, whichever is named here: see migrations/0001_engine.sql."""
 
 
-class _Indexed(NamedTuple):
-    number: int
-    tags_from: int
-    key_from: int
-    body_from: int
-    terms: list[int]
+class LexiconReads:
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def of(self, space: UUID, numbers: Sequence[int] | None = None) -> list[LexiconRow]:
+        if numbers is None:
+            rows = self._reader.rows(_LEXICON, {"space": space})
+        else:
+            rows = self._reader.rows(_LEXICON_NUMBERS, {"space": space, "numbers": list(numbers)})
+        return list(map(LexiconRow._make, rows))
+
+    def number(self, term: str) -> int:
+        return term_number(term)
+
+
+_LEXICON = of_space(
+    "lexicon.of",
+    """
+    SELECT number, tags_from, key_from, body_from, terms
+      FROM holdfast.terms
+     WHERE space_id = %(space)s
+    """,
+)
+_LEXICON_NUMBERS = of_space(
+    "lexicon.of, numbers",
+    """
+    SELECT number, tags_from, key_from, body_from, terms
+      FROM holdfast.terms
+     WHERE space_id = %(space)s
+       AND number = ANY (%(numbers)s::bigint[])
+    """,
+)
 
 
 class TermWrites:
     def __init__(self, tx: OnConnection) -> None:
         self._tx = tx
-        self._put: dict[UUID, dict[int, _Indexed]] = {}
+        self._put: dict[UUID, dict[int, LexiconRow]] = {}
 
     def put(self, space: UUID, number: int, text: IndexText, *, replaces: bool) -> None:  # noqa: ARG002
         hint, tags, key, body = (list(map(term_number, field.split())) for field in text)
         tags_from, key_from = len(hint), len(hint) + len(tags)
-        row = _Indexed(number, tags_from, key_from, key_from + len(key), hint + tags + key + body)
+        row = LexiconRow(number, tags_from, key_from, key_from + len(key), hint + tags + key + body)
         self._put.setdefault(space, {})[number] = row
 
     def drop(self, space: UUID, numbers: Sequence[int]) -> None:
@@ -71,7 +96,7 @@ class TermWrites:
         return [(_PUT, _together(space, list(rows.values()))) for space, rows in self._put.items() if rows]
 
 
-def _together(space: UUID, rows: list[_Indexed]) -> Values:
+def _together(space: UUID, rows: list[LexiconRow]) -> Values:
     ends = list(accumulate(len(row.terms) for row in rows))
     return {
         "space": space,

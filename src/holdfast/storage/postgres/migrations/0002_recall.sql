@@ -15,8 +15,9 @@ CREATE TABLE holdfast.models (
     created_us bigint  NOT NULL
 );
 
--- What recall knows of an entry beyond its words: signals, sealed, and with a model (0: none) its vector, rotated by a
--- key of the space. Made after the commit from one revision; with another one it counts for nothing.
+-- What recall knows of an entry beyond its words: signals and with a model (0: none) its vector, sealed together; the
+-- vector once more, rotated by a key of the space, for spaces too large to be opened. Made after the commit from one
+-- revision; with another one it counts for nothing.
 CREATE TABLE holdfast.derived (
     space_id uuid    NOT NULL,
     number   bigint  NOT NULL,
