@@ -19,7 +19,8 @@ FETCH := $(PY) -m holdfast model fetch
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check bench model faults faults-processes faults-kill faults-postgres docs lock clean
+.PHONY: help run test check bench model faults faults-processes faults-kill faults-postgres faults-server faults-load \
+	faults-http faults-isolation docs lock clean
 
 help: ## List the recipes
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,7 +46,7 @@ bench: $(RUN_READY) ## Measure and print all figures of bench/
 model: $(RUN_READY) ## Fetch the embedder's model, once for all stores of this user; repairs it too
 	@$(FETCH)
 
-faults: faults-processes faults-kill faults-postgres ## Run every long fault run, one after the other
+faults: faults-processes faults-kill faults-postgres faults-server faults-load faults-http faults-isolation ## Run every long fault run, one after the other
 
 faults-processes: $(DEV_READY) ## Many processes write one file at once
 	$(FAULTS) -k processes
@@ -55,6 +56,18 @@ faults-kill: $(DEV_READY) ## Processes are killed in the middle of their writes
 
 faults-postgres: $(DEV_READY) ## The database server is killed in the middle of writes
 	HOLDFAST_FAULTS=long $(PYTEST) tests/postgres/test_faults.py --timeout=3600
+
+faults-server: $(DEV_READY) ## The server is drained, killed and started again
+	$(FAULTS) -k test_server
+
+faults-load: $(DEV_READY) ## Fifty clients for half an hour: no error, flat memory
+	$(FAULTS) -k test_load -s
+
+faults-http: $(DEV_READY) ## Schemathesis tries every route, at least 5,000 cases
+	HOLDFAST_FAULTS=long $(PYTEST) tests/http --timeout=3600
+
+faults-isolation: $(DEV_READY) ## A million calls of eight callers, compared with a model: nothing leaks
+	HOLDFAST_FAULTS=long $(PYTEST) tests/isolation --timeout=36000 -s
 
 docs: $(RUN_READY) ## Write the generated tables of the documentation anew
 	$(PY) docs/generate.py

@@ -16,10 +16,10 @@ from types import GenericAlias
 from typing import Any
 
 from commands import commands_table
+from server import limits_table, reasons_table, routes_table, welcome
 
 from holdfast.domain.errors import family
 from holdfast.entrypoints import python as door
-from holdfast.entrypoints.http.routes import ROUTES
 from holdfast.entrypoints.keys import Keys
 from holdfast.settings import PREFIX, TABLE
 
@@ -66,15 +66,6 @@ def settings_table() -> Iterator[str]:
 def open_table() -> Iterator[str]:
     calls = {"holdfast.open": door.open_memory, "holdfast.aopen": door.open_memory_async}
     yield from table([(call, name, name) for name, call in calls.items()])
-
-
-def routes_table() -> Iterator[str]:
-    yield "| | route | fields | answers | |"
-    yield "|---|---|---|---|---|"
-    for route in ROUTES:
-        fields = ", ".join(f"`{field.name}`" for field in route.in_query)
-        sentence = cell(route.call.sentence)
-        yield f"| {route.method} | `{cell(route.path)}` | {fields} | `{route.call.answer.name}` | {sentence} |"
 
 
 def door_table(variable: str, kind: type) -> Iterator[str]:
@@ -135,6 +126,9 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "open": open_table,
     "commands": commands_table,
     "routes": routes_table,
+    "reasons": reasons_table,
+    "limits": limits_table,
+    "welcome": welcome,
     **{name: lambda row=row: door_table(*row) for name, row in DOORS.items()},  # type: ignore[misc]
 }
 
@@ -148,7 +142,7 @@ def rewritten(text: str) -> str:
 
 def main() -> int:
     stale = {}
-    for page in sorted(DOCS.rglob("*.md")):
+    for page in (*sorted(DOCS.rglob("*.md")), *DOCS.parent.glob("README.md")):
         text = page.read_text(encoding="utf-8")
         if (fresh := rewritten(text)) != text:
             stale[page] = fresh

@@ -3,22 +3,37 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import apsw
 import pytest
 
-from holdfast.domain.errors import family
+from holdfast.domain.errors import HoldfastError, family
 from holdfast.entrypoints import python as door
+from holdfast.entrypoints.cli.commands import COMMANDS
+from holdfast.entrypoints.http.claims import Reason
+from holdfast.entrypoints.http.client import AsyncClient, Client
+from holdfast.entrypoints.http.router import Router
+from holdfast.entrypoints.http.routes import ROUTES
+from holdfast.entrypoints.http.watch import Metrics
 from holdfast.entrypoints.keys import Keys
+from holdfast.settings import PREFIX, TABLE
 from holdfast.storage.sqlite.migrations import steps
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+DEPLOYED = [
+    ROOT / "Containerfile",
+    *sorted((ROOT / "deploy").iterdir()),
+    *sorted((ROOT / "examples").glob("*.py")),
+]
 
 CODES = {
     400: "missing_key missing_value missing_field invalid_json invalid_field invalid_key invalid_name invalid_type "
@@ -45,6 +60,10 @@ PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+SETTING = re.compile(rf"\b{PREFIX}([A-Z_]+)(…?)")
+ADDRESS = re.compile(r"/api/v1/([\w{}~:%/-]+)")
+OF_TESTS = frozenset({"FAULTS", "TEST_POSTGRES"})
+"""What only tests are told by the environment."""
 TEST = re.compile(r"(?P<file>tests/[\w/]+\.py)(?:::(?P<name>test_\w+))?")
 
 
@@ -66,10 +85,47 @@ def run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """A server as a reader starts it, on any free port, and the environment that talks to it."""
+    folder = tmp_path_factory.mktemp("server")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    environment |= {f"{PREFIX}DATA_DIR": str(folder), f"{PREFIX}EMBEDDER": "none"}
+    holdfast = [sys.executable, "-m", "holdfast"]
+    with subprocess.Popen(
+        [*holdfast, "serve", "--port", "0"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        url = re.search(r"http://\S+", running.stdout.readline())
+        assert url is not None
+        made = subprocess.run(
+            [*holdfast, "token", "create", "--subject", "alice"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        yield environment | {f"{PREFIX}URL": url[0], f"{PREFIX}TOKEN": made.stdout.strip()}
+        running.send_signal(signal.SIGINT)
+        running.stdout.read()
+
+
 def check_tables(generate: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, str(generate), "--check"], capture_output=True, text=True, check=False
     )
+
+
+def _leads(router: Router, method: str, address: str) -> bool:
+    try:
+        router.find(method, address)
+    except HoldfastError:
+        return False
+    return True
 
 
 def public(kind: type) -> Iterator[str]:
@@ -151,6 +207,98 @@ def test_the_examples_of_the_python_page_run_one_after_the_other(tmp_path: Path)
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.slow
+def test_the_examples_of_the_http_page_run_against_a_server(server: dict[str, str], tmp_path: Path) -> None:
+    program = "\n".join(PYTHON.findall(text_of("docs/http-api.md")))
+    result = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=server, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert "Deploys go through Konflux" in result.stdout
+
+
+@pytest.mark.slow
+def test_the_example_of_a_chat_turn_runs_against_a_server(server: dict[str, str]) -> None:
+    example = ROOT / "examples" / "chat_turn.py"
+    result = subprocess.run(
+        [sys.executable, str(example)], env=server, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert "<holdfast-memory>" in result.stdout
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+def test_every_route_is_documented(route: Any) -> None:
+    row = next(
+        (
+            line
+            for line in text_of("docs/http-api.md").splitlines()
+            if f"| {route.method} | `{route.path}` |" in line
+        ),
+        "",
+    )
+    assert [field.name for field in route.in_query if f"`{field.name}`" not in row] == []
+    assert row
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_address_that_a_page_names_is_a_route(page: Path) -> None:
+    router, methods = Router(ROUTES), {route.method for route in ROUTES}
+    wrong = [
+        address[0]
+        for address in ADDRESS.finditer(page.read_text(encoding="utf-8"))
+        if not any(_leads(router, method, address[1]) for method in methods)
+    ]
+    assert wrong == []
+
+
+def test_every_reason_of_a_refused_token_is_documented() -> None:
+    page = text_of("docs/http-api.md")
+    assert [reason.value for reason in Reason if f"| `{reason}` |" not in page] == []
+
+
+def test_every_series_of_the_metrics_is_documented() -> None:
+    shown = "\n".join(Metrics().lines({"up": 1}))
+    series = set(re.findall(r"# TYPE (\w+)", shown))
+    assert series
+    assert {name for name in series if f"| `{name}` |" not in text_of("docs/http-api.md")} == set()
+
+
+def test_every_command_is_documented() -> None:
+    page = text_of("docs/cli.md")
+    assert [name for name, *_ in COMMANDS if not re.search(rf"^\| `{name}[ `]", page, re.M)] == []
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient], ids=lambda kind: kind.__name__)
+def test_a_client_has_the_calls_of_the_python_door(kind: type) -> None:
+    assert sorted(set(public(door.Own)) - {"facts"} - set(public(kind))) == []
+
+
+@pytest.mark.parametrize("page", [*PAGES, *DEPLOYED], ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_setting_that_a_page_names_exists(page: Path) -> None:
+    known = {setting.name for setting in TABLE} | OF_TESTS
+    named = {found[1] for found in SETTING.finditer(page.read_text(encoding="utf-8")) if not found[2]}
+    assert sorted(named - known) == []
+
+
+def test_every_setting_of_the_server_is_explained() -> None:
+    page = text_of("docs/settings.md").partition("## The server")[2]
+    names = [
+        setting.name
+        for setting in TABLE
+        if setting.name.startswith(("JW", "HOST", "PORT", "AUTH", "ALLOWED"))
+    ]
+    assert [name for name in names if f"`{PREFIX}{name}`" not in page] == []
+
+
+def test_pictures_are_drawings_without_scripts_or_anything_from_elsewhere() -> None:
+    for picture in DOCS.glob("*.svg"):
+        text = picture.read_text(encoding="utf-8")
+        ElementTree.fromstring(text)
+        assert not re.search(r"<script|<image|href=|url\(", text)
+        assert "prefers-color-scheme: dark" in text
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
     broken = []
@@ -187,5 +335,7 @@ def test_every_test_that_a_page_names_exists(page: Path) -> None:
 def test_no_page_names_a_place_on_somebodys_machine() -> None:
     place = re.compile(r"(?<![\w/.:])/(?:home|root|work|Users|tmp)/")
     assert [
-        str(page.relative_to(ROOT)) for page in PAGES if place.search(page.read_text(encoding="utf-8"))
+        str(page.relative_to(ROOT))
+        for page in (*PAGES, *DEPLOYED)
+        if place.search(page.read_text(encoding="utf-8"))
     ] == []

@@ -50,6 +50,17 @@ def test_a_paraphrase_without_a_shared_word_is_found_first(
     assert (keys(hits)[0], hits.degraded) == (key, False)
 
 
+@pytest.mark.parametrize(
+    ("query", "key"), [("penuts", "two"), ("orchstra", "four"), ("who likes penuts?", "two")]
+)
+def test_a_slip_finds_what_was_meant_before_what_its_vector_is_near(
+    door: Door, model: Path, query: str, key: str
+) -> None:
+    memory = filled(door.open(embedder="default"))
+    memory.settle()
+    assert keys(memory.user("alice").recall(query))[0] == key
+
+
 @pytest.mark.parametrize("damage", ["truncated", "garbage", "missing"])
 def test_a_damaged_model_file_gives_degraded_word_results(
     door: Door, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str

@@ -3,6 +3,7 @@
 import pytest
 
 from holdfast.entrypoints.python import Memory, Own
+from holdfast.operations import recall
 from tests.doors.looking import keys
 
 OTHERS = (
@@ -119,6 +120,25 @@ def test_a_word_that_somebody_wrote_is_not_taken_for_a_slip(alice: Own) -> None:
     alice.remember("the form was sent", key="form")
     alice.remember("the farm was sold", key="farm")
     assert keys(alice.recall("farm")) == ["farm"]
+
+
+def test_a_word_that_only_a_filter_left_out_is_not_taken_for_a_slip(
+    alice: Own, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even where it stands in older entries than those whose words are looked through."""
+    monkeypatch.setattr(recall, "VOCABULARY", 1)
+    alice.remember("the farm was sold", key="farm")
+    alice.remember("the form was sent", key="form", tags=["t"])
+    assert keys(alice.recall("farm", tags=["t"])) == []
+    assert keys(alice.recall("forn", tags=["t"])) == ["form"]
+
+
+def test_a_slip_is_mended_among_the_newest_of_many_spaces(alice: Own) -> None:
+    for number in range(30):
+        alice.create_space(f"space{number}")
+        alice.remember(f"Nothing about number {number}", key=f"n{number}", space=f"shared:space{number}")
+    alice.remember("Deploys go through Konflux", key="k", space="shared:space7")
+    assert keys(alice.recall("Konlfux")) == ["k"]
 
 
 def test_a_slip_is_mended_by_words_that_the_caller_may_see_alone(memory: Memory, alice: Own) -> None:

@@ -61,6 +61,18 @@ def test_a_note_is_found_without_any_of_its_words(door: Door) -> None:
     assert keys(alice.recall("kitten"))[0] == "sofa"
 
 
+def test_a_slip_is_mended_although_every_note_has_a_vector(door: Door) -> None:
+    memory = door.open(embedder=SENSIBLE)
+    alice = memory.user("alice")
+    fill(alice)
+    many(alice, 300)
+    alice.remember("Deploys go through Konflux", key="k")
+    memory.settle()
+    hits = alice.recall("Konlfux", explain=True)
+    assert "k" in keys(hits)
+    assert [hit.key for hit in hits if hit.why is not None and hit.why.words > 0] == ["k"]
+
+
 def test_the_only_note_of_a_space_is_found_by_meaning(door: Door) -> None:
     memory = door.open(embedder=SENSIBLE)
     memory.user("alice").remember("a red car", key="k")

@@ -104,12 +104,13 @@ def check_tags(tags: object, limits: Limits) -> tuple[str, ...]:
 
 
 def check_list(what: str, items: object) -> tuple[Any, ...]:
-    """Taken once: a generator would be empty when a write is prepared a second time. One text is no list of texts."""
+    """Taken once: a generator would be empty when a write is prepared a second time. One text is no list of texts,
+    and neither is a mapping."""
     if isinstance(
         items, (tuple, list)
     ):  # what nearly always comes; asking for an Iterable costs ten times as much
         return tuple(items)
-    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+    if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
         raise InvalidField(f"The {what} must be a list.")
     return tuple(items)
 
@@ -134,7 +135,7 @@ def check_flag(what: str, flag: object) -> bool:
 
 
 def check_revision(revision: object) -> int:
-    if not isinstance(revision, int) or isinstance(revision, bool) or revision < 0:
+    if not isinstance(revision, int) or isinstance(revision, bool) or not 0 <= revision < 1 << 63:
         raise InvalidField("A revision is a whole number from 0.")
     return revision
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from holdfast.domain.errors import InvalidField
 from holdfast.domain.limits import is_text
@@ -44,9 +44,13 @@ def principal(kind: PrincipalKind, subject: object) -> Principal:
 
 def check_subject(what: str, subject: object) -> str:
     """An id as hosts and tokens give it: of a principal, a session, a team."""
-    if not is_text(subject) or len(subject.encode()) > ID_BYTES or not subject.isprintable():
+    if not is_subject(subject):
         raise InvalidField(f"The {what} must be printable text of at most {ID_BYTES} bytes.")
     return subject
+
+
+def is_subject(subject: object) -> TypeGuard[str]:
+    return is_text(subject) and len(subject.encode()) <= ID_BYTES and subject.isprintable()
 
 
 def parse_grantee(text: object) -> Principal:

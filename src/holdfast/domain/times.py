@@ -10,6 +10,8 @@ SECOND = 1_000_000
 DAY = 86_400 * SECOND
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
+_LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
 
 
 def to_datetime(micros: int) -> datetime:
@@ -32,4 +34,7 @@ def check_moment(name: str, moment: object) -> int:
             raise InvalidField(f"`{name}` must be a time such as 2026-05-08T14:00:00Z.") from None
     if not isinstance(moment, datetime):
         raise InvalidField(f"`{name}` must be a datetime with a zone.")
-    return to_micros(moment)
+    micros = to_micros(moment)
+    if not _FIRST <= micros <= _LAST:  # in its own zone it had a year, in UTC it has none
+        raise InvalidField(f"`{name}` must lie in the years 1 to 9999.")
+    return micros

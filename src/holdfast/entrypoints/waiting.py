@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable
-from functools import wraps
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 from holdfast.domain.errors import Unavailable
 from holdfast.operations.engine import TRIES, Engine
@@ -104,10 +108,55 @@ async def carry_out_async(seat: Seat, work: Work[T]) -> T:
 async def _write(engine: Engine, work: Write[T]) -> T:
     for _ in range(TRIES):
         try:
-            return await asyncio.wrap_future(engine.submit(work))
+            return await _landing(engine.submit(work))
         except StaleKeys as stale:
             engine.refresh(stale)
-    return await asyncio.wrap_future(engine.submit(work))
+    return await _landing(engine.submit(work))
+
+
+class _Landing:
+    """Brings what the writer's thread has done to a loop. A batch ends many writes at once, and waking the loop costs a
+    system call: it is woken once for all that are done by then."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._done: deque[tuple[asyncio.Future[Any], Future[Any]]] = deque()
+        self._woken = False
+
+    def wait_for(self, work: Future[T]) -> asyncio.Future[T]:
+        waiting: asyncio.Future[T] = self._loop.create_future()
+        work.add_done_callback(partial(self._land, waiting))
+        return waiting
+
+    def _land(self, waiting: asyncio.Future[Any], work: Future[Any]) -> None:
+        self._done.append((waiting, work))
+        if not self._woken:
+            self._woken = True
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                self._loop.call_soon_threadsafe(self._tell)
+
+    def _tell(self) -> None:
+        self._woken = False  # before looking: what lands from now on wakes the loop again
+        while self._done:
+            waiting, work = self._done.popleft()
+            if waiting.cancelled():
+                continue
+            if (error := work.exception()) is not None:
+                waiting.set_exception(error)
+            else:
+                waiting.set_result(work.result())
+
+
+_landings: WeakKeyDictionary[asyncio.AbstractEventLoop, _Landing] = WeakKeyDictionary()
+"""One a loop; it goes with its loop."""
+
+
+def _landing(work: Future[T]) -> asyncio.Future[T]:
+    loop = asyncio.get_running_loop()
+    place = _landings.get(loop)
+    if place is None:
+        place = _landings[loop] = _Landing(loop)
+    return place.wait_for(work)
 
 
 def _off(seat: Seat, work: Work[T]) -> T:

@@ -11,7 +11,7 @@ from holdfast.domain.errors import AccessDenied, Conflict, InvalidField
 from holdfast.domain.grant import Level
 from holdfast.domain.ids import new_space_id
 from holdfast.domain.limits import check_words
-from holdfast.domain.principal import Caller, PrincipalKind, principal
+from holdfast.domain.principal import Caller, PrincipalKind, is_subject, principal
 from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
 from holdfast.operations.engine import Engine
 
@@ -101,7 +101,8 @@ def _meant(engine: Engine, caller: Caller, ref: SpaceRef, now: int) -> Iterator[
         case SpaceName():
             yield find_or_plan(engine, ref, now)
         case UUID():
-            yield engine.sealed.space(ref) or _nowhere(ref, now)
+            own = engine.sealed.own_space(caller.principal)
+            yield own if own is not None and own.id == ref else engine.sealed.space(ref) or _nowhere(ref, now)
         case str():
             yield from _referenced(engine, caller, ref, now)
         case _:
@@ -132,7 +133,8 @@ def _named(
 ) -> Iterator[Space]:
     for kind in kinds:
         if kind in _PRINCIPAL_KINDS:
-            yield find_or_plan(engine, own_space(principal(_PRINCIPAL_KINDS[kind], ref)), now)
+            if is_subject(ref):  # nobody is called anything else, but a chat may be
+                yield find_or_plan(engine, own_space(principal(_PRINCIPAL_KINDS[kind], ref)), now)
         elif kind in _OWNERLESS:
             yield find_or_plan(engine, SpaceName(kind, ref), now)
         elif kind is SpaceKind.SHARED:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.blind import fingerprint
 from holdfast.domain.entry import Entry
+from holdfast.domain.errors import HoldfastError
 from holdfast.domain.principal import Caller
 from holdfast.operations.edit import Replaced
 from holdfast.operations.engine import Engine
@@ -31,7 +32,7 @@ def once(
     request = fingerprint(engine.sealed.store_key, json.dumps(asked, default=repr, sort_keys=True).encode())
 
     def prepare() -> Job[T]:
-        job = work.prepare()
+        job = _prepared(work)
 
         def write(tx: Transaction) -> T:
             sealed = SealedTransaction(engine.sealed, tx, engine.clock())
@@ -46,6 +47,19 @@ def once(
         return write
 
     return Write(prepare, work.off)
+
+
+def _prepared(work: Write[T]) -> Job[T]:
+    """What can no longer be done because it was done already is still answered: so a refusal waits its turn."""
+    try:
+        return work.prepare()
+    except HoldfastError as refusal:
+        late = refusal
+
+    def refuse(_: Transaction) -> T:
+        raise late
+
+    return refuse
 
 
 def _about(done: object) -> Entry | None:

@@ -13,7 +13,7 @@ from holdfast.crypto.blind import fingerprint
 from holdfast.domain.access import Op, sees
 from holdfast.domain.entry import Entry, Revision
 from holdfast.domain.errors import InvalidField, NotFound
-from holdfast.domain.ids import entry_id
+from holdfast.domain.ids import entry_id, split_entry_id
 from holdfast.domain.limits import check_limit, check_revision
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller
@@ -68,6 +68,20 @@ def get_by_key(
     if heads and sees(caller, space, entry := opened(heads[0]), now):
         return entry
     raise NotFound
+
+
+def get_by_id(engine: Engine, caller: Caller, id: str | UUID, rooms: tuple[Partition, ...]) -> Entry:
+    """As `get` answers; in the caller's own space in fewer steps."""
+    own = engine.sealed.own_space(caller.principal)
+    space, number = split_entry_id(id)
+    if own is None or own.id != space:
+        return get(engine, caller, Target(id=id, partitions=rooms))
+    now = engine.clock()
+    enter_own(engine, caller, _READ, now)
+    head = engine.sealed.by_number(engine.sealed.visible(own, caller.principal, rooms, now), number)
+    if head is None or (head.entry is not None and not sees(caller, own, head.entry, now)):
+        raise NotFound
+    return opened(head)
 
 
 def list_entries(engine: Engine, caller: Caller, listing: Listing) -> Page:

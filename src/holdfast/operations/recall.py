@@ -22,11 +22,11 @@ from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, enter
 from holdfast.operations.resolve import visible_to
 from holdfast.operations.spaces import enterable
-from holdfast.search.analyser import analyse
+from holdfast.search.analyser import analyse_chunk
 from holdfast.search.fusion import Ranking, common_scale, fuse
 from holdfast.search.question import Question, in_first_person, read_question
 from holdfast.search.space import Bools, Floats, Ints
-from holdfast.search.typos import corrections
+from holdfast.search.typos import certainty, corrections, may_be_a_typo
 from holdfast.search.words import Postings, WordScores, rarities, read_postings, score_words
 from holdfast.storage.view import View
 
@@ -38,7 +38,8 @@ WORD_POOL = 200
 KEPT_FROM = 256
 """In a space of this size what was derived is worth keeping."""
 VOCABULARY = 2_000
-"""Entries whose words are looked through when a question found none."""
+VOCABULARY_CHARACTERS = 1_000_000
+"""Entries whose words are looked through when those of a question stand nowhere, and how much text of theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Searched:
     """Of what the caller may see: nothing else has a part in any score."""
     wanted: Bools | None
     """What the filters leave; None without filters."""
+    postings: Postings | None = None
     words: WordScores | None = None
     ranking: Ranking | None = None
 
@@ -97,9 +99,9 @@ def rank(
     vector, degraded = _vector(engine, searched, text, serving)
     question = read_question(text)
     ranked = _ranked(engine, searched, question, vector, limit)
-    found = any(each.ranking is not None and each.ranking.order for each in ranked)
-    if vector is None and question.terms and not found:
-        spellings = _spellings(engine, searched, question)
+    if not any(each.words is not None and each.words.top for each in ranked):
+        # Words that nobody wrote: a vector has neighbours even so, but not the ones that were meant.
+        spellings = _spellings(engine, ranked, question)
         if spellings:
             ranked = _ranked(engine, searched, question, vector, limit, spellings)
     return ranked, degraded
@@ -116,7 +118,7 @@ def _ranked(
     postings = [_postings(engine, each.view, question, spellings) for each in searched]
     rarity = rarities([(each.view.prepared, own) for each, own in zip(searched, postings, strict=True)])
     words = [
-        _words(each, score_words(each.view.prepared, own, rarity))
+        _words(each, score_words(each.view.prepared, own, rarity), certainty(spellings))
         for each, own in zip(searched, postings, strict=True)
     ]
     cosines = [
@@ -127,6 +129,7 @@ def _ranked(
     return [
         replace(
             each,
+            postings=own,
             words=score,
             ranking=fuse(each.view.prepared, question, own, score, cosine, scale, limit + SPARE, each.wanted),
         )
@@ -145,8 +148,12 @@ def _postings(engine: Engine, view: View, question: Question, spellings: Mapping
     return read_postings(view.prepared, question, found)
 
 
-def _words(each: Searched, scores: WordScores) -> WordScores:
-    return scores if each.wanted is None else replace(scores, score=scores.score * each.wanted)
+def _words(each: Searched, scores: WordScores, share: float) -> WordScores:
+    """What of the scores counts: the filters' choice, and less where words were guessed."""
+    if each.wanted is None and share == 1.0:
+        return scores
+    counts = 1.0 if each.wanted is None else each.wanted
+    return replace(scores, score=scores.score * (counts * np.float32(share)))
 
 
 def _cosines(engine: Engine, each: Searched, vector: Floats, words: WordScores) -> Floats:
@@ -196,16 +203,35 @@ def _keep_signals(engine: Engine, searched: Sequence[Searched], serving: ModelRo
                 engine.index.wake()
 
 
-def _spellings(engine: Engine, searched: Sequence[Searched], question: Question) -> dict[str, list[str]]:
+def _spellings(engine: Engine, ranked: Sequence[Searched], question: Question) -> dict[str, list[str]]:
     """For words that stand nowhere the near ones that the newest entries hold."""
-    vocabulary = {
+    known = {
         term
-        for each in searched
-        for entry in open_shown(engine, each, each.view.columns.numbers[-VOCABULARY:].tolist())
-        for part in (entry.text, entry.hint, entry.key, *entry.tags)
-        for term in analyse(part)
+        for each in ranked
+        if each.postings is not None
+        for term, there in zip(question.terms, each.postings.terms, strict=True)
+        if there.holders
     }
-    return corrections(question.terms, vocabulary)
+    unknown = [term for term in question.terms if term not in known and may_be_a_typo(term)]
+    return corrections(unknown, _vocabulary(engine, ranked)) if unknown else {}
+
+
+def _vocabulary(engine: Engine, searched: Sequence[Searched]) -> set[str]:
+    runs: set[str] = set()
+    for each in searched:
+        for entry in open_shown(engine, each, _read_quickly(each.view, len(searched))):
+            if entry.content.is_text:
+                for part in (entry.text, entry.hint, entry.key, *entry.tags):
+                    runs.update(part.split())
+    return {term for run in runs for term in analyse_chunk(run)}
+
+
+def _read_quickly(view: View, spaces: int) -> list[int]:
+    """The newest entries of one of so many spaces: a question that finds nothing should not take seconds for it."""
+    some = slice(-max(1, VOCABULARY // spaces), None)
+    numbers, sizes = view.columns.numbers[some][::-1], view.columns.characters[some][::-1]
+    before = np.cumsum(sizes, dtype=np.int64) - sizes
+    return [int(number) for number in numbers[before < VOCABULARY_CHARACTERS // spaces]]
 
 
 def open_shown(engine: Engine, each: Searched, numbers: Sequence[int]) -> list[Entry]:

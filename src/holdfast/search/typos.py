@@ -1,7 +1,7 @@
 """The nearest known words for words nobody wrote: the fallback when a term of a query occurs nowhere in a space.
 Letter masks leave few candidates, whose edit distances are filled in one table together; no trie, no backtracking."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,17 +15,23 @@ MOST_TERMS = 16
 SHORTEST = 4
 LONGEST = 32
 TWO_EDITS_FROM = 8
+SURE_FROM = 6
+DOUBTFUL = 0.5
 
 Codes = NDArray[np.uint32]
 Masks = NDArray[np.uint64]
 Counts = NDArray[np.uint8]
 
 
+def may_be_a_typo(term: str) -> bool:
+    return SHORTEST <= len(term) <= LONGEST and not _has_digit(term)
+
+
 def corrections(terms: Sequence[str], vocabulary: Iterable[str]) -> dict[str, list[str]]:
     """For each term outside the vocabulary its at most three nearest terms there, nearest first, then alphabetical; a
     term without any is left out. One edit, or two from eight letters on, is near enough: a letter more, less or other,
     or two neighbours swapped. Numbers are never corrected: 2023 is no slip for 2024."""
-    asked = [term for term in dict.fromkeys(terms) if _may_be_a_typo(term)][:MOST_TERMS]
+    asked = [term for term in dict.fromkeys(terms) if may_be_a_typo(term)][:MOST_TERMS]
     if not asked:
         return {}
     shortest, longest = (edge(map(len, asked)) for edge in (min, max))
@@ -34,6 +40,12 @@ def corrections(terms: Sequence[str], vocabulary: Iterable[str]) -> dict[str, li
     )
     nearest = {term: _nearest(term, known) for term in asked}
     return {term: found for term, found in nearest.items() if found}
+
+
+def certainty(spellings: Mapping[str, Sequence[str]]) -> float:
+    """What mended words count beside meaning. A short one has a neighbour by chance (of four letters two in three, of
+    six one in ten), so that it may not have been a slip at all: who asks for a farm does not mean a form."""
+    return DOUBTFUL if spellings and all(len(term) < SURE_FROM for term in spellings) else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +60,6 @@ class _Vocabulary:
         letters = np.array(words, dtype=f"U{width}").view(np.uint32).reshape(len(words), width)
         lengths = np.fromiter(map(len, words), dtype=np.int32, count=len(words))
         return cls(words, lengths, letters, _masks(letters))
-
-
-def _may_be_a_typo(term: str) -> bool:
-    return SHORTEST <= len(term) <= LONGEST and not _has_digit(term)
 
 
 def _has_digit(term: str) -> bool:

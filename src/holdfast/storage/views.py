@@ -70,12 +70,14 @@ class _Part(NamedTuple):
     view: View
     since: int
     until: int
+    nbytes: int
+    """What it takes beside the view, whose vectors it shares."""
 
 
 class _Kept:
     """A view, its parts, which share its vectors, and where the words asked for lately stand; all go together."""
 
-    __slots__ = ("former", "lexicon", "nbytes", "parts", "view", "words")
+    __slots__ = ("former", "lexicon", "nbytes", "parts", "view", "word_bytes", "words")
 
     def __init__(self, view: View, former: Lexicon | None) -> None:
         self.view = view
@@ -85,7 +87,17 @@ class _Kept:
         """All words of the space, where the store lends them; opened when the first is asked for."""
         self.parts: dict[tuple[object, ...], _Part] = {}
         self.words: dict[str, Longs] = {}
-        self.nbytes = view.nbytes
+        self.word_bytes = 0
+        self.nbytes = self.weighed()
+
+    @property
+    def place(self) -> tuple[UUID, int]:
+        return self.view.space, self.view.model
+
+    def weighed(self) -> int:
+        lexicon = self.lexicon or self.former
+        parts = sum(part.nbytes for part in self.parts.values())
+        return self.view.nbytes + parts + self.word_bytes + (0 if lexicon is None else lexicon.nbytes)
 
 
 class Views:
@@ -112,11 +124,12 @@ class Views:
         part = kept.parts.get(rooms)
         if part is None or not part.since <= visible.now < part.until:
             allowed = kept.view.allowed(visible)
-            view = kept.view if allowed.all() else arranged(kept.view, kept.view.columns.where(allowed))
-            part = _Part(view, visible.now, int(view.columns.expires.min(initial=NO_EXPIRY)))
-            if len(kept.parts) >= MOST_PARTS:
-                kept.parts.clear()
-            kept.parts[rooms] = part
+            part = _part(kept.view, allowed, visible.now)
+            with self._lock:
+                if len(kept.parts) >= MOST_PARTS:
+                    kept.parts.clear()
+                kept.parts[rooms] = part
+                self._weigh(kept)
         return part.view
 
     def _follow_up(self, space: UUID, model: int, dimensions: int) -> _Kept:
@@ -171,11 +184,8 @@ class Views:
         versions = versions_of(columns.numbers, columns.revisions)
         lexicon = open_lexicon(reads, view.space, key_id, versions, kept.former)
         with self._lock:
-            added = lexicon.nbytes - (0 if kept.lexicon is None else kept.lexicon.nbytes)
             kept.lexicon, kept.former = lexicon, None
-            kept.nbytes += added
-            if self._kept.get((view.space, view.model)) is kept:
-                self.nbytes += added
+            self._weigh(kept)
         return lexicon
 
     def _remember(self, kept: _Kept, fresh: dict[str, Longs]) -> None:
@@ -183,12 +193,11 @@ class Views:
         if added:
             with self._lock:
                 most = max(LEAST_WORD_BYTES, WORD_BYTES_AN_ENTRY * len(kept.view))
-                if kept.nbytes - kept.view.nbytes + added > most:
-                    self.nbytes -= kept.nbytes - kept.view.nbytes
-                    kept.words, kept.nbytes = {}, kept.view.nbytes
+                if kept.word_bytes + added > most:
+                    kept.words, kept.word_bytes = {}, 0
                 kept.words.update(fresh)
-                kept.nbytes += added
-                self.nbytes += added
+                kept.word_bytes += added
+                self._weigh(kept)
 
     def labelled(self, view: View, labels: Sequence[bytes]) -> Bools:
         """Which entries carry one of these labels."""
@@ -247,8 +256,14 @@ class Views:
         near = np.argsort(-cosines, kind="stable")[:count]
         return set(view.columns.numbers[near].tolist())
 
+    def _weigh(self, kept: _Kept) -> None:
+        """Counts what was added to a view, unless it went meanwhile. Under the lock."""
+        before, kept.nbytes = kept.nbytes, kept.weighed()
+        if self._kept.get(kept.place) is kept:
+            self.nbytes += kept.nbytes - before
+
     def _keep(self, kept: _Kept) -> None:
-        place = kept.view.space, kept.view.model
+        place = kept.place
         with self._lock:
             before = self._kept.get(place)
             if before is not kept:
@@ -350,6 +365,15 @@ class Views:
         found = [row for row in found if row.number in wanted]
         rest = wanted.difference(row.number for row in found)
         return found + self._sealed.store.entries.by_numbers(space, list(rest))
+
+
+def _part(view: View, allowed: Bools, now: int) -> _Part:
+    if allowed.all():
+        seen, more = view, 0
+    else:
+        seen = arranged(view, view.columns.where(allowed))
+        more = seen.nbytes - seen.matrix.nbytes
+    return _Part(seen, now, int(seen.columns.expires.min(initial=NO_EXPIRY)), more)
 
 
 def _parsed(text: str) -> Longs:

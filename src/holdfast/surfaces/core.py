@@ -124,6 +124,8 @@ class CoreCalls:
         """One memory by key or id; NotFound when there is none the caller may see. `in_context=False` reads one of
         those that are kept from models."""
         seat, rooms = self._seat, MODEL_VISIBLE if in_context is True else _rooms(in_context)
+        if id is not None and key is None and space is None:
+            return read.get_by_id(seat.engine, seat.caller, id, rooms)
         if id is not None or key is None:
             return read.get(seat.engine, seat.caller, _target(key, id, space, rooms))
         key, where = check_lookup_key(key), None if space is None else space_of(space)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.search.typos import MOST_TERMS, corrections
+from holdfast.search.typos import MOST_TERMS, certainty, corrections
 
 KNOWN = [
     "kubernet",
@@ -64,6 +64,11 @@ def test_several_words_are_corrected_at_once_but_not_a_foreign_page() -> None:
         corrections([*(f"word{'abcdefghijklmnopqrstuvwxyz'[n]}" for n in range(MOST_TERMS)), "eror"], KNOWN)
         == {}
     )
+
+
+def test_a_short_word_is_less_surely_a_slip_than_a_long_one() -> None:
+    assert 0.0 < certainty({"farm": ["form"]}) < certainty({"farm": ["form"], "konlfux": ["konflux"]}) == 1.0
+    assert certainty({}) == 1.0
 
 
 def test_an_empty_vocabulary_corrects_nothing() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from gzip import compress
 from typing import Any, NamedTuple
 
 from holdfast.domain.errors import (
@@ -23,6 +24,10 @@ Headers = tuple[tuple[bytes, bytes], ...]
 JSON = (b"content-type", b"application/json")
 NO_STORE = (b"cache-control", b"no-store")
 RETRY_SECONDS = 1
+NOT_MODIFIED = 304
+GZIP_BYTES = 1_024
+"""Below this compressing costs more than it saves."""
+GZIP_LEVEL = 5
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -31,14 +36,22 @@ class Answer(NamedTuple):
     body: bytes
     headers: Headers = (JSON, NO_STORE)
 
-    async def send(self, send: Send) -> None:
-        headers = [*self.headers, (b"content-length", b"%d" % len(self.body))]
+    async def send(self, send: Send, *, gzip: bool = False) -> None:
+        body, headers = self.body, [*self.headers]
+        if len(body) >= GZIP_BYTES:
+            headers.append((b"vary", b"accept-encoding"))
+            if gzip:
+                body = compress(body, GZIP_LEVEL)
+                headers.append((b"content-encoding", b"gzip"))
+        if self.status != NOT_MODIFIED:  # whose length would be that of the answer it stands for
+            headers.append((b"content-length", b"%d" % len(body)))
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        await send({"type": "http.response.body", "body": self.body})
+        await send({"type": "http.response.body", "body": body})
 
 
 def answer(value: Any, status: int = 200, *more: tuple[bytes, bytes]) -> Answer:
-    return Answer(status, _encode(value).encode(), (JSON, NO_STORE, *more))
+    """A lone surrogate, which a refusal may quote, is written as JSON escapes it."""
+    return Answer(status, _encode(value).encode(errors="backslashreplace"), (JSON, NO_STORE, *more))
 
 
 def refusal(error: HoldfastError, *, facts: bool = False, passing: bool = True) -> Answer:

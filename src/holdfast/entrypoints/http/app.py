@@ -11,15 +11,15 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 
 from holdfast import __version__
 from holdfast.contracts.clock import Clock
 from holdfast.domain.errors import HoldfastError, NotFound
-from holdfast.entrypoints.http.answers import refusal
+from holdfast.entrypoints.http.answers import GZIP_BYTES, refusal
 from holdfast.entrypoints.http.authenticate import Authenticator
 from holdfast.entrypoints.http.dispatch import Api
-from holdfast.entrypoints.http.guard import Guard
+from holdfast.entrypoints.http.guard import App, Guard
 from holdfast.entrypoints.http.jwks import Jwks
 from holdfast.entrypoints.http.openapi import document
 from holdfast.entrypoints.http.page import docs_page, status_page
@@ -32,15 +32,13 @@ from holdfast.entrypoints.opening import Running
 from holdfast.settings import Settings
 from holdfast.wiring import system_clock
 
-GZIP_BYTES = 1_024
-
 
 def create_app(
     memory: Running,
     settings: Settings,
     secret: Secret | None = None,
     clock: Clock = system_clock,
-) -> Starlette:
+) -> App:
     """The application over an open store, or over one that could not be opened: then it says so. A host may pass a
     memory that it opened with a directory of its own."""
     jwks = None if settings.jwks_url is None else Jwks(settings.jwks_url, settings.jwt_algorithms, clock)
@@ -74,9 +72,8 @@ def create_app(
         if jwks is not None:
             await jwks.close()
 
-    return Starlette(
+    pages = Starlette(
         routes=[
-            Mount(BASE, app=api),
             _get("/healthz", healthz),
             _get("/readyz", readyz),
             _get("/metrics", show_metrics),
@@ -84,14 +81,18 @@ def create_app(
             _get("/docs", docs_page),
             _get("/", status_page(memory)),
         ],
-        middleware=[
-            Middleware(Watch, metrics=metrics),
-            Middleware(Guard, host=settings.host, allowed=settings.allowed_hosts),
-            Middleware(GZipMiddleware, minimum_size=GZIP_BYTES),
-        ],
+        middleware=[Middleware(GZipMiddleware, minimum_size=GZIP_BYTES)],
         exception_handlers={404: _not_found, 405: _not_allowed},
         lifespan=lifespan,
     )
+    pages.router.redirect_slashes = False  # one address for each thing
+
+    async def front(scope: Any, receive: Any, send: Any) -> None:
+        under = scope["type"] == "http" and scope["path"].startswith(f"{BASE}/")
+        await (api if under else pages)(scope, receive, send)
+
+    guarded = Guard(front, host=settings.host, allowed=settings.allowed_hosts)
+    return Watch(guarded, metrics)
 
 
 def _get(path: str, endpoint: Any) -> Route:

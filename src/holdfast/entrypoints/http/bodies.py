@@ -53,13 +53,15 @@ async def _next(receive: Receive) -> Any:
     return message
 
 
-def read_json(body: bytes, content_type: bytes) -> Any:
+def read_json(body: bytes, content_type: bytes, encoding: bytes = b"") -> Any:
     """An empty body is an empty object, so that a call without fields needs none."""
     if not body:
         return {}
-    kind, _, parameters = content_type.decode("latin-1").partition(";")
-    if kind.strip().lower() != "application/json" or not _is_utf8(parameters):
+    kind, *parameters = content_type.decode("latin-1").lower().split(";")
+    if kind.strip() != "application/json" or not all(map(_is_utf8, parameters)):
         raise UnsupportedMediaType
+    if encoding.lower() not in (b"", b"identity"):
+        raise UnsupportedMediaType("Send the body as it is, without a Content-Encoding.")
     try:
         text = body.decode()
     except UnicodeDecodeError:
@@ -73,9 +75,9 @@ def read_json(body: bytes, content_type: bytes) -> Any:
     return value
 
 
-def _is_utf8(parameters: str) -> bool:
-    name, _, value = parameters.strip().partition("=")
-    return not name or name.strip().lower() != "charset" or value.strip(" \"'").lower() in ("utf-8", "utf8")
+def _is_utf8(parameter: str) -> bool:
+    name, _, value = parameter.partition("=")
+    return name.strip() != "charset" or value.strip(" \"'") in ("utf-8", "utf8")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

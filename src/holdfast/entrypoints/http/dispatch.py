@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 from urllib.parse import parse_qsl
@@ -11,9 +12,16 @@ from urllib.parse import parse_qsl
 from starlette.datastructures import Headers as RequestHeaders
 
 from holdfast.domain.entry import Entry
-from holdfast.domain.errors import Backend, HoldfastError, InvalidField, InvalidJson, PreconditionFailed
+from holdfast.domain.errors import (
+    Backend,
+    HoldfastError,
+    InvalidField,
+    InvalidJson,
+    MissingField,
+    PreconditionFailed,
+)
 from holdfast.domain.limits import check_idempotency_key
-from holdfast.entrypoints.http.answers import Answer, Send, answer, refusal
+from holdfast.entrypoints.http.answers import NO_STORE, Answer, Send, answer, refusal
 from holdfast.entrypoints.http.authenticate import Authenticator
 from holdfast.entrypoints.http.bodies import ClientLeft, Receive, read_body, read_json
 from holdfast.entrypoints.http.limits import RateLimit
@@ -23,13 +31,22 @@ from holdfast.entrypoints.opening import Running
 from holdfast.entrypoints.waiting import carry_out_async
 from holdfast.operations.answers import Remembered
 from holdfast.operations.once import once
+from holdfast.operations.work import Steps, Write
 from holdfast.surfaces.seat import Seat
+from holdfast.surfaces.wire.answers import REMEMBERED, STORED
 from holdfast.surfaces.wire.calls import Call
 from holdfast.surfaces.wire.fields import arguments, from_texts
 
 IDEMPOTENCY = b"idempotency-key"
+IDLE = 1
+"""While no other request is open the server takes its time for what was not asked for."""
 _UNEXPECTED = "The server failed in a way it did not expect; its log says more under this request's id."
 _PREFIX = len(BASE) + 1
+_ONCE = frozenset({IDEMPOTENCY, b"content-type", b"content-encoding", b"if-match", b"if-none-match"})
+_BROKEN_QUOTE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+_TAG = re.compile(rb'"[^"]*"')
+_ONE_TAG = re.compile(rb'(W/)?"[^"]*"|[0-9]+')
+"""A number without its quotes is what people write by hand."""
 
 log = logging.getLogger("holdfast.http")
 Scope = MutableMapping[str, Any]
@@ -52,17 +69,19 @@ class Api:
         self._rate = RateLimit(rate_per_minute)
         self._request_bytes = request_bytes
         self._router = Router(ROUTES)
+        self._open = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers: Headers = dict(scope["headers"])
         facts = False
+        self._open += 1
         try:
-            path = scope["raw_path"].decode("ascii", "replace")
-            route, in_path = self._router.find(
-                scope["method"], path[len(scope.get("root_path", "")) :].lstrip("/")
-            )
+            path = scope["raw_path"].decode("ascii", "replace").removeprefix(scope["root_path"])
+            route, in_path = self._router.find(scope["method"], path[_PREFIX:])
             facts = route.tag == "facts"
             scope["holdfast.route"] = route.path
+            if len(headers) != len(scope["headers"]):
+                _refuse_repeats(scope["headers"])
             answered = await self._answer(route, in_path, scope, headers, receive)
         except ClientLeft:
             return
@@ -73,7 +92,9 @@ class Api:
             log.exception("a request failed", extra={"request_id": scope.get("holdfast.request_id")})
             answered = refusal(Backend(_UNEXPECTED), facts=facts)
             scope["holdfast.code"] = "backend"
-        await answered.send(send)
+        finally:
+            self._open -= 1
+        await answered.send(send, gzip=b"gzip" in headers.get(b"accept-encoding", b""))
 
     async def _answer(
         self, route: Route, in_path: Mapping[str, str], scope: Scope, headers: Headers, receive: Receive
@@ -89,10 +110,19 @@ class Api:
         given = arguments(call.fields, {**said, **in_path})
         if given.get("space") == OWN_SPACE:
             del given["space"]
-        _expect_revision(call, given, headers)
         if not call.writes:
             return _conditional(call, await _read(seat, call, given), headers)
-        return await _write(seat, call, given, headers.get(IDEMPOTENCY))
+        _expect_revision(route, given, headers)
+        result = await _write(seat, call, given, headers.get(IDEMPOTENCY))
+        if isinstance(result, Remembered):
+            return await self._remembered(result)
+        return answer(call.answer.show(result), 200, *_tag(result))
+
+    async def _remembered(self, kept: Remembered) -> Answer:
+        """With what is similar, which takes a search: a server that others wait for leaves it out."""
+        if kept.look is None or self._open > IDLE:
+            return answer(STORED.show(kept))
+        return answer(await asyncio.to_thread(REMEMBERED.show, kept))
 
 
 def _said(route: Route, query: bytes, body: bytes, headers: Headers) -> dict[str, Any]:
@@ -102,8 +132,10 @@ def _said(route: Route, query: bytes, body: bytes, headers: Headers) -> dict[str
     else:
         if query:
             raise InvalidField("This route takes its fields in the body; leave the query out.")
-        value = read_json(body, headers.get(b"content-type", b""))
+        value = read_json(body, headers.get(b"content-type", b""), headers.get(b"content-encoding", b""))
         if route.whole:
+            if not body:
+                raise MissingField("The body is required; an empty one is no answer to who or what.")
             return {route.whole: _unwrapped(route.whole, value)}
         if not isinstance(value, dict):
             raise InvalidJson("The body must be a JSON object.")
@@ -114,32 +146,48 @@ def _said(route: Route, query: bytes, body: bytes, headers: Headers) -> dict[str
 
 
 def _unwrapped(name: str, value: Any) -> Any:
-    """A list may stand by itself or under its name."""
-    return value[name] if isinstance(value, dict) and value.keys() == {name} else value
+    """A list or a table may stand by itself or under its name."""
+    inner = value.get(name) if isinstance(value, dict) and len(value) == 1 else None
+    return inner if isinstance(inner, dict | list) else value
 
 
 def _pairs(query: bytes) -> list[tuple[str, str]]:
     try:
+        if _BROKEN_QUOTE.search(query):
+            raise ValueError("a percent sign without two digits")
         return parse_qsl(
             query.decode("ascii"), keep_blank_values=True, errors="surrogatepass", max_num_fields=100
         )
     except ValueError:
-        raise InvalidField("The query is not valid UTF-8 in percent-encoding.") from None
+        raise InvalidField("The query is not valid UTF-8 in percent-encoding, or too long.") from None
 
 
-def _expect_revision(call: Call, given: dict[str, Any], headers: Headers) -> None:
-    """`If-Match` names the revision that a change must find."""
+def _refuse_repeats(headers: list[tuple[bytes, bytes]]) -> None:
+    names = [name for name, _ in headers if name in _ONCE]
+    if len(set(names)) != len(names):
+        raise InvalidField(
+            "Send each of Idempotency-Key, If-Match, If-None-Match, Content-Type and Content-Encoding once."
+        )
+
+
+def _expect_revision(route: Route, given: dict[str, Any], headers: Headers) -> None:
+    """`If-Match` names the one revision that a change must find. A weak tag never matches (RFC 9110, 13.1.1)."""
+    if b"if-none-match" in headers:
+        raise InvalidField("If-None-Match is for reading; a change takes If-Match.")
     tag = headers.get(b"if-match")
-    if tag is None or not call.writes:
+    if tag is None:
         return
-    if not any(field.name == "expected_revision" for field in call.fields):
+    if not route.takes_revision:
         raise InvalidField("This call cannot be bound to a revision; leave If-Match out.")
     if tag == b"*":
         return
-    number = tag.strip(b'"')
-    if not number.isdigit() or len(number) > 18:
-        raise PreconditionFailed('If-Match must be an ETag of this memory, such as "3".')
-    given["expected_revision"] = int(number)
+    if not _ONE_TAG.fullmatch(tag):
+        raise InvalidField('If-Match takes one ETag, such as "3", or *.')
+    bare = tag.strip(b'"')
+    if not bare.isdigit() or len(bare) > 18:
+        raise PreconditionFailed
+    if given.setdefault("expected_revision", number := int(bare)) != number:
+        raise PreconditionFailed("If-Match and `expected_revision` name different revisions.")
 
 
 async def _read(seat: Seat, call: Call, given: dict[str, Any]) -> Any:
@@ -148,24 +196,37 @@ async def _read(seat: Seat, call: Call, given: dict[str, Any]) -> Any:
     return call.run(call.surface(seat), **given)
 
 
-async def _write(seat: Seat, call: Call, given: dict[str, Any], key: bytes | None) -> Answer:
-    repeat = None if key is None else check_idempotency_key(key.decode("latin-1"))
+async def _write(seat: Seat, call: Call, given: dict[str, Any], key: bytes | None) -> Any:
+    repeat = None if key is None else _idempotency_key(key)
     if repeat is not None and call.repeat is not None:
         call.repeat(given, repeat)
     work = call.run(call.surface(seat), **given)
     if repeat is not None and call.repeat is None and not seat.is_off:
         asked = call.name, given
         work = once(seat.engine, seat.caller, repeat, asked, work, call.answer.show, call.answer.read)
-    result = await carry_out_async(seat, work)
-    if isinstance(result, Remembered) and result.look is not None:
-        return answer(await asyncio.to_thread(call.answer.show, result))
-    return answer(call.answer.show(result), 200, *_tag(result))
+    elif repeat is not None and isinstance(work, Steps) and not seat.is_off:
+        await carry_out_async(seat, _claim(seat, repeat, (call.name, given)))
+    return await carry_out_async(seat, work)
+
+
+def _claim(seat: Seat, key: str, asked: tuple[str, dict[str, Any]]) -> Write[None]:
+    """Binds a key to this request, where its parts are done one by one, each once."""
+    nothing: Write[None] = Write(lambda: lambda _: None)
+    return once(seat.engine, seat.caller, key, asked, nothing, lambda _: None, lambda _: None)
+
+
+def _idempotency_key(key: bytes) -> str:
+    if not key.isascii():
+        raise InvalidField("An idempotency key in a header is 1 to 255 printable ASCII characters.")
+    return check_idempotency_key(key.decode())
 
 
 def _conditional(call: Call, result: Any, headers: Headers) -> Answer:
-    tag = _tag(result)
-    if tag and headers.get(b"if-none-match") == tag[0][1]:
-        return Answer(304, b"", tag)
+    if b"if-match" in headers:
+        raise InvalidField("If-Match is for changes; reading takes If-None-Match.")
+    tag, known = _tag(result), headers.get(b"if-none-match")
+    if tag and known is not None and (known == b"*" or tag[0][1] in _TAG.findall(known)):
+        return Answer(304, b"", (NO_STORE, *tag))
     return answer(call.answer.show(result), 200, *tag)
 
 

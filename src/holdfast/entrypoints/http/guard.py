@@ -3,9 +3,9 @@ browser, neither by a name of its own (DNS rebinding) nor from its own origin. N
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 from holdfast.domain.errors import AccessDenied, HoldfastError, InvalidField
 from holdfast.entrypoints.http.answers import refusal
@@ -15,12 +15,16 @@ ANY = ("0.0.0.0", "::", "[::]", "")
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
+_HOST = re.compile(rb"(\[[0-9a-f:.]+\]|[^\s\[\]:@/?#]+)(?::([0-9]*))?", re.IGNORECASE)
+_ORIGIN = re.compile(rb"https?://(.+)", re.IGNORECASE)
+
 
 class Guard:
     def __init__(self, app: App, *, host: str, allowed: Sequence[str] = ()) -> None:
         self._app = app
         named = () if host in ANY else (f"[{host}]" if ":" in host else host,)
-        self._allowed = frozenset(name.lower() for name in (*LOOPBACK, *named, *allowed))
+        self._named = frozenset(name.lower() for name in allowed)
+        self._allowed = frozenset(name.lower() for name in (*LOOPBACK, *named)) | self._named
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
@@ -41,20 +45,17 @@ class Guard:
                 "This server does not go by that name; HOLDFAST_ALLOWED_HOSTS lists those it does."
             )
         for name, value in headers:
-            if name == b"origin" and not self._is_own(value):
+            if name == b"origin" and not self._is_own(value, hosts[0]):
                 raise AccessDenied("Pages of another site may not call this server.")
 
-    def _is_own(self, origin: bytes) -> bool:
-        try:
-            host = urlsplit(origin.decode("ascii")).netloc
-        except (UnicodeDecodeError, ValueError):
-            return False
-        return bool(host) and _name(host.encode()) in self._allowed
+    def _is_own(self, origin: bytes, host: bytes) -> bool:
+        """That of the very host and port asked, or of a name that the settings list: on this machine other programs
+        serve pages too, on other ports."""
+        said = _ORIGIN.fullmatch(origin)
+        return said is not None and (said[1].lower() == host.lower() or _name(said[1]) in self._named)
 
 
 def _name(host: bytes) -> str:
-    """Without the port; an IPv6 address keeps its brackets."""
-    text = host.decode("latin-1").lower()
-    if text.startswith("["):
-        return text.partition("]")[0] + "]"
-    return text.partition(":")[0]
+    """Without the port; an IPv6 address keeps its brackets. Nothing when it is no name."""
+    said = _HOST.fullmatch(host)
+    return "" if said is None else said[1].decode("latin-1").lower()

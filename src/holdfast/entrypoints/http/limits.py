@@ -38,5 +38,6 @@ class RateLimit:
             self._buckets[principal] = left, now
             raise too_fast(math.ceil((1 - left) / self._per_second))
         self._buckets[principal] = left - 1, now
+        self._buckets.move_to_end(principal)
         if len(self._buckets) > KNOWN:
             self._buckets.popitem(last=False)

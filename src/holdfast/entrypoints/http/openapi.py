@@ -9,13 +9,47 @@ from typing import Any
 from holdfast.domain.errors import HoldfastError, family
 from holdfast.entrypoints.http.claims import Reason
 from holdfast.entrypoints.http.routes import BASE, ROUTES, Route
+from holdfast.entrypoints.http.samples import SAMPLES
 from holdfast.surfaces.wire.fields import Field, Kind, object_schema
 from holdfast.surfaces.wire.shape import Json, Shape
 
 JSON = "application/json"
-ALWAYS = (400, 401, 403, 404, 413, 415, 423, 429, 500, 503)
-WRITING = (409, 412, 507)
+ALWAYS = (400, 401, 403, 404, 405, 409, 413, 423, 429, 500, 503)
+WITH_BODY = (415,)
+OUTSIDE = (400, 403, 405)
+WRITING = (412, 507)
 _ENTRY = "Entry"
+_BODY_ID, _PATH_ID = "$response.body#/id", "$request.path.id"
+_GRANT = {"space": "$request.path.space", "grantee": "$request.path.grantee"}
+
+LINKS: dict[str, tuple[tuple[str, Json], ...]] = {
+    "post_remember": (
+        ("get_entries_id", {"id": _BODY_ID}),
+        ("patch_entries_id", {"id": _BODY_ID}),
+        ("get_entries_id_history", {"id": _BODY_ID}),
+        ("post_entries_id_undo", {"id": _BODY_ID}),
+        ("delete_entries_id", {"id": _BODY_ID}),
+    ),
+    "patch_entries_id": (
+        ("post_entries_id_undo", {"id": _PATH_ID}),
+        ("get_entries_id_history", {"id": _PATH_ID}),
+    ),
+    "delete_entries_id": (("post_entries_id_restore", {"id": _PATH_ID}),),
+    "post_entries_id_restore": (("get_entries_id", {"id": _PATH_ID}),),
+    "post_spaces": (
+        ("get_spaces_space_grants", {"space": _BODY_ID}),
+        ("put_spaces_space_grants_grantee", {"space": _BODY_ID, "grantee": "agent:reviewer"}),
+    ),
+    "put_spaces_space_grants_grantee": (
+        ("get_spaces_space_grants", {"space": "$request.path.space"}),
+        ("delete_spaces_space_grants_grantee", _GRANT),
+    ),
+    "post_memory_store": (
+        ("get_memory_fact", {"key": "$response.body#/key"}),
+        ("get_memory_history", {"key": "$response.body#/key"}),
+    ),
+}
+"""What an answer leads to: the operation, and where its parameters are found."""
 
 
 @cache
@@ -35,14 +69,20 @@ def document(version: str) -> Json:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "security": [{"token": []}],
-        "tags": [{"name": tag} for tag in dict.fromkeys(route.tag for route in ROUTES)],
+        "tags": [{"name": tag} for tag in (*dict.fromkeys(route.tag for route in ROUTES), "health")],
         "paths": paths | _outside(),
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
             "schemas": shapes | {"Error": _error_schema(), "FactsError": _facts_error_schema()},
+            "responses": _all_refusals(),
             "headers": {
                 "ETag": {"description": "The memory's revision, quoted.", "schema": {"type": "string"}},
                 "RetryAfter": {"description": "Seconds to wait.", "schema": {"type": "integer"}},
+                "Allow": {"description": "The methods it takes.", "schema": {"type": "string"}},
+                "Challenge": {
+                    "description": "`Bearer`, and what was wrong.",
+                    "schema": {"type": "string"},
+                },
             },
         },
     }
@@ -77,10 +117,16 @@ def _parameters(route: Route) -> Iterator[Json]:
             yield _parameter(field, "query", required=field.missing is not None)
     if route.call.writes:
         yield _header(
-            "Idempotency-Key", "The same key again is answered as before; with another request: 409."
+            "Idempotency-Key",
+            "The same key again is answered as before; with another request: 409.",
+            "^[!-~]([ -~]{0,253}[!-~])?$",
         )
-    if any(field.name == "expected_revision" for field in route.call.fields):
-        yield _header("If-Match", 'The ETag that a change must find, such as "3".')
+    if route.takes_revision:
+        yield _header(
+            "If-Match",
+            'The one ETag that a change must find, such as "3"; or `*`.',
+            r'^("[0-9]{1,18}"|[0-9]{1,18}|\*)$',
+        )
     if route.call.answer.name == _ENTRY and not route.call.writes:
         yield _header("If-None-Match", "Answered 304 when the memory is still at this ETag.")
 
@@ -90,7 +136,7 @@ def _parameter(field: Field, place: str, *, required: bool) -> Json:
         name: value for name, value in field.schema().items() if name not in ("description", "examples")
     }
     if place == "path":
-        schema = {"type": "string", "minLength": 1}
+        schema = {"minLength": 1} | schema
     shown: Json = {
         "name": field.name,
         "in": place,
@@ -103,25 +149,46 @@ def _parameter(field: Field, place: str, *, required: bool) -> Json:
     return shown if field.example is None else shown | {"example": field.example}
 
 
-def _header(name: str, sentence: str) -> Json:
+def _header(name: str, sentence: str, pattern: str | None = None) -> Json:
     return {
         "name": name,
         "in": "header",
         "required": False,
         "description": sentence,
-        "schema": {"type": "string"},
+        "schema": {"type": "string"} | ({} if pattern is None else {"pattern": pattern}),
     }
 
 
 def _body(route: Route) -> Json:
     if not route.whole:
-        schema = object_schema(route.fields)
+        names = {field.name for field in route.fields}
+        rules = _KEY_OR_ID if {"key", "id"} <= names else route.call.rules
+        schema = object_schema(route.fields, rules)
     else:
         schema = next(field for field in route.fields if field.name == route.whole).schema()
+    examples = {name: field.example for name, field in _shown(route) if field.example is not None}
+    example = examples.get(route.whole) if route.whole else examples
     return {
-        "required": bool(schema.get("required")) or bool(route.whole),
-        "content": {JSON: {"schema": schema}},
+        "required": bool(route.whole) or any("required" in one for one in (schema, *_choices(schema))),
+        "content": {JSON: {"schema": schema} | ({"example": example} if example else {})},
     }
+
+
+def _choices(schema: Json) -> list[Json]:
+    return [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+
+
+_KEY_OR_ID: Json = {
+    "anyOf": [{"required": [name], "properties": {name: {"type": "string"}}} for name in ("key", "id")]
+}
+
+
+def _shown(route: Route) -> Iterator[tuple[str, Field]]:
+    """What an example of a body says: one way of asking where there are several, and no revision to be at."""
+    left_out = {"id", "expected_revision", "space", "to_revision", "prefix", "query"}
+    for field in route.fields:
+        if field.name not in left_out or field.missing is not None:
+            yield field.name, field
 
 
 def _good(route: Route) -> Json:
@@ -129,27 +196,65 @@ def _good(route: Route) -> Json:
     refs = [{"$ref": f"#/components/schemas/{shape.name}"} for shape in shapes]
     shown: Json = {
         "description": "Done.",
-        "content": {JSON: {"schema": refs[0] if len(refs) == 1 else {"oneOf": refs}}},
+        "content": {
+            JSON: {
+                "schema": refs[0] if len(refs) == 1 else {"oneOf": refs},
+                "examples": {shape.name: {"value": _sample(shape)} for shape in shapes},
+            }
+        },
     }
     if route.call.answer.name == _ENTRY:
         shown["headers"] = {"ETag": {"$ref": "#/components/headers/ETag"}}
+    if links := LINKS.get(_operation_id(route)):
+        shown["links"] = {
+            operation: {"operationId": operation, "parameters": parameters} for operation, parameters in links
+        }
     return shown
+
+
+def _sample(shape: Shape[Any]) -> Json:
+    """An answer as it may come, from one value a name."""
+    return {
+        part.name: [_sample(part.shapes[0])]
+        if part.shapes and part.schema.get("type") == "array"
+        else _sample(part.shapes[0])
+        if part.shapes
+        else SAMPLES.get(f"{shape.name}.{part.name}", SAMPLES[part.name])
+        for part in shape.parts
+        if not part.optional or part.shapes
+    }
 
 
 def _refusals(route: Route) -> Json:
     """Every error of the closed list that the route can come to, by status."""
-    statuses = [*ALWAYS, *(WRITING if route.call.writes else ())]
+    statuses = [
+        *ALWAYS,
+        *(WITH_BODY if route.takes_body else ()),
+        *(WRITING if route.call.writes else ()),
+    ]
+    facts = route.tag == "facts"
+    shown: Json = {str(status): _refused(status, facts=facts) for status in sorted(statuses)}
+    if route.call.answer.name == _ENTRY and not route.call.writes:
+        shown["304"] = {
+            "description": "Still at that ETag.",
+            "headers": {"ETag": {"$ref": "#/components/headers/ETag"}},
+        }
+    return shown
+
+
+def _refused(status: int, *, facts: bool = False) -> Json:
+    return {"$ref": f"#/components/responses/{'FactsError' if facts else 'Error'}{status}"}
+
+
+def _all_refusals() -> Json:
     by_status: dict[int, list[type[HoldfastError]]] = {}
     for error in family().values():
         by_status.setdefault(error.status, []).append(error)
-    shown = {
-        str(status): _refusal(by_status[status], facts=route.tag == "facts")
-        for status in sorted(statuses)
-        if status in by_status
+    return {
+        f"{name}{status}": _refusal(errors, facts=name == "FactsError")
+        for name in ("Error", "FactsError")
+        for status, errors in sorted(by_status.items())
     }
-    if route.call.answer.name == _ENTRY and not route.call.writes:
-        shown["304"] = {"description": "Still at that ETag."}
-    return shown
 
 
 def _refusal(errors: list[type[HoldfastError]], *, facts: bool) -> Json:
@@ -163,9 +268,18 @@ def _refusal(errors: list[type[HoldfastError]], *, facts: bool) -> Json:
             }
         },
     }
-    if errors[0].status in (429, 503):
-        shown["headers"] = {"Retry-After": {"$ref": "#/components/headers/RetryAfter"}}
+    if header := _TELLING.get(errors[0].status):
+        shown["headers"] = {header[0]: {"$ref": f"#/components/headers/{header[1]}"}}
     return shown
+
+
+_TELLING = {
+    401: ("WWW-Authenticate", "Challenge"),
+    405: ("Allow", "Allow"),
+    429: ("Retry-After", "RetryAfter"),
+    503: ("Retry-After", "RetryAfter"),
+}
+"""Which header comes with a status."""
 
 
 def _example(error: type[HoldfastError], *, facts: bool) -> Json:
@@ -210,26 +324,42 @@ def _schemas(shape: Shape[Any]) -> dict[str, Json]:
 
 
 def _outside() -> dict[str, Json]:
-    ready = {"type": "object", "additionalProperties": {"type": ["string", "boolean"]}}
+    word = {"type": "string"}
+    well = {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]}
+    ready = {
+        "type": "object",
+        "properties": {"ready": {"type": "boolean"}, "store": word, "keys": word, "schema": word},
+        "required": ["ready", "store", "keys", "schema"],
+        "additionalProperties": False,
+    }
     return {
-        "/healthz": _plain("health", "The process answers.", {"200": ("It does.", {"type": "object"})}),
+        "/healthz": _plain("healthz", "The process answers.", {"200": ("It does.", JSON, well)}),
         "/readyz": _plain(
-            "health",
+            "readyz",
             "Whether store, keys and schema are well.",
-            {"200": ("They are.", ready), "503": ("One is not, and says why.", ready)},
+            {"200": ("They are.", JSON, ready), "503": ("One is not, and says why.", JSON, ready)},
         ),
+        "/metrics": _plain("metrics", "Counters for Prometheus.", {"200": ("As text.", "text/plain", word)}),
+        "/openapi.json": _plain(
+            "openapi", "This document.", {"200": ("OpenAPI 3.1.", JSON, {"type": "object"})}
+        ),
+        "/docs": _plain("docs", "Every route, for people.", {"200": ("A page.", "text/html", word)}),
+        "/": _plain("page", "What runs here, for people.", {"200": ("A page.", "text/html", word)}),
     }
 
 
-def _plain(tag: str, sentence: str, answers: dict[str, tuple[str, Json]]) -> Json:
+def _plain(name: str, sentence: str, answers: dict[str, tuple[str, str, Json]]) -> Json:
+    """Outside the API: no token, but the same checks of host, origin and method."""
     return {
         "get": {
-            "tags": [tag],
+            "tags": ["health"],
+            "operationId": name,
             "summary": sentence,
             "security": [],
             "responses": {
-                status: {"description": words, "content": {JSON: {"schema": schema}}}
-                for status, (words, schema) in answers.items()
-            },
+                status: {"description": words, "content": {kind: {"schema": schema}}}
+                for status, (words, kind, schema) in answers.items()
+            }
+            | {str(status): _refused(status) for status in OUTSIDE},
         }
     }

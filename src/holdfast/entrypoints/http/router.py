@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import unquote_to_bytes
 
@@ -13,6 +14,9 @@ def no_method(allowed: Iterable[str]) -> MethodNotAllowed:
     error = MethodNotAllowed()
     error.allowed = tuple(sorted(allowed))
     return error
+
+
+_BROKEN_QUOTE = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 class _Node:
@@ -58,14 +62,18 @@ class Router:
                 raise NotFound("There is no such route.")
         if not node.routes:
             raise NotFound("There is no such route.")
-        route = node.routes.get(method)
+        route = node.routes.get("GET" if method == "HEAD" else method)
         if route is None:
-            raise no_method(node.routes)
+            raise no_method({*node.routes, "HEAD"} if "GET" in node.routes else node.routes)
         return route, said
 
 
 def _unquoted(segment: str) -> str:
+    if "%" not in segment and segment.isascii():
+        return segment
     try:
+        if _BROKEN_QUOTE.search(segment):
+            raise InvalidField("The path has a percent sign without two hexadecimal digits.")
         return unquote_to_bytes(segment).decode(errors="surrogatepass")
     except UnicodeDecodeError:
         raise InvalidField("The path is not valid UTF-8.") from None

@@ -4,7 +4,8 @@ clients and the OpenAPI document read the same rows."""
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 from holdfast.surfaces.wire import calls
 from holdfast.surfaces.wire.calls import Call
@@ -18,7 +19,8 @@ PURGE = Field("purge", Kind.SWITCH, "True: gone for good, not to the trash.")
 _PARAMETER = re.compile(r"{(\w+)}")
 
 
-class Route(NamedTuple):
+@dataclass(frozen=True)
+class Route:
     tag: str
     method: str
     path: str
@@ -28,28 +30,32 @@ class Route(NamedTuple):
     purge: Call | None = None
     """What `?purge=true` calls instead."""
 
-    @property
+    @cached_property
     def in_path(self) -> tuple[str, ...]:
         return tuple(_PARAMETER.findall(self.path))
 
-    @property
+    @cached_property
     def settled(self) -> frozenset[str]:
         """What the path has said: an entry's id there leaves neither its key nor its space open."""
         names = frozenset(self.in_path)
         return names | {"key", "space"} if "id" in names else names
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         """What is said beside the path."""
         return tuple(field for field in self.call.fields if field.name not in self.settled)
 
-    @property
+    @cached_property
     def in_query(self) -> tuple[Field, ...]:
         return self.fields if self.purge is None else (*self.fields, PURGE)
 
-    @property
+    @cached_property
     def takes_body(self) -> bool:
         return self.method in BODY_METHODS
+
+    @cached_property
+    def takes_revision(self) -> bool:
+        return any(field.name == "expected_revision" for field in self.call.fields)
 
 
 def _entry(at: str) -> tuple[Route, ...]:

@@ -41,14 +41,9 @@ def serve(settings: Settings) -> int:
     _log_to_stderr()
     memory = open_settings(settings)
     try:
-        server = _Server(memory, settings)
-        server.run()
+        _Server(memory, settings).run()
     finally:
         memory.stop()
-    if not server.started:
-        raise Unavailable(
-            f"Nothing could listen on {settings.host}:{settings.port}; is another server there? --port takes another."
-        )
     return 0
 
 
@@ -76,10 +71,22 @@ class _Server(uvicorn.Server):
         self._settings = settings
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
-        await super().startup(sockets)
+        try:
+            await super().startup(sockets)
+        except SystemExit:  # so uvicorn says that the port is taken
+            place = f"{self._settings.host}:{self._settings.port}"
+            raise Unavailable(
+                f"Nothing can listen on {place}; another server may be there, see --port."
+            ) from None
         if self.started:
             print(_welcome(self._memory, self._settings, self._port()), flush=True)
             Thread(target=self._memory.warm, name="warm", daemon=True).start()
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """Drained; the signal that asked for it has done its work and must not end the process before the store is
+        closed."""
+        await super().shutdown(sockets)
+        self._captured_signals.clear()
 
     def _port(self) -> int:
         """Which one it is when any would do."""

@@ -3,13 +3,16 @@ holds one: a request is known by its route and its id."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import re
 import time
+import traceback
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
@@ -33,7 +36,10 @@ class Metrics:
         self.requests[method, route, status] += 1
         if code is not None:
             self.refusals[code] += 1
-        self.seconds.setdefault(route, [0] * (len(SECONDS) + 1))[bisect_left(SECONDS, seconds)] += 1
+        counts = self.seconds.get(route)
+        if counts is None:
+            counts = self.seconds[route] = [0] * (len(SECONDS) + 1)
+        counts[bisect_left(SECONDS, seconds)] += 1
         self.spent[route] += seconds  # type: ignore[assignment]
 
     def lines(self, more: dict[str, float]) -> Iterator[str]:
@@ -66,13 +72,15 @@ class Watch:
     def __init__(self, app: App, metrics: Metrics) -> None:
         self._app = app
         self._metrics = metrics
+        self._process, self._numbers = token_hex(4), itertools.count(1)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         began, status = time.perf_counter(), 0
-        request = scope["holdfast.request_id"] = _request_id(scope["headers"])
+        request = _given_id(scope["headers"]) or f"{self._process}-{next(self._numbers):x}"
+        scope["holdfast.request_id"] = request
 
         async def sending(message: Any) -> None:
             nonlocal status
@@ -106,16 +114,25 @@ class Watch:
             )
 
 
-def _request_id(headers: list[tuple[bytes, bytes]]) -> str:
+def _given_id(headers: list[tuple[bytes, bytes]]) -> str | None:
     """That of a proxy before us, if it is one."""
     for name, value in headers:
         if name == b"x-request-id" and _ID.fullmatch(value):
             return value.decode()
-    return token_hex(8)
+    return None
+
+
+def _trace(error: BaseException | None) -> list[str]:
+    """Where it happened and what kind of error it was. Not its words: they may quote what somebody sent."""
+    if error is None:
+        return []
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
+    return [*_trace(error.__cause__ or error.__context__), *places, type(error).__qualname__]
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line."""
+    """One JSON object a line, in ASCII, so that nothing in it can end the line."""
 
     FIELDS = ("request_id", "method", "route", "status", "code", "ms")
 
@@ -127,8 +144,8 @@ class JsonLines(logging.Formatter):
         }
         line |= {name: value for name in self.FIELDS if (value := getattr(record, name, None)) is not None}
         if record.exc_info:
-            line["trace"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False)
+            line["trace"] = _trace(record.exc_info[1])
+        return json.dumps(line)
 
     @staticmethod
     def converter(moment: float | None) -> time.struct_time:

@@ -80,6 +80,7 @@ REMEMBERED = Shape(
             "similar",
             many(SIMILAR),
             lambda kept: [SIMILAR.show(one) for one in kept.similar],
+            optional=True,
             shapes=(SIMILAR,),
         ),
     ),

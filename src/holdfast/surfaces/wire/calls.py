@@ -4,10 +4,11 @@ clients all point here, so none of them can drift from another."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
+from holdfast.domain.context import LARGEST_BUDGET, SMALLEST_BUDGET
 from holdfast.domain.errors import (
     InvalidKey,
     InvalidLevel,
@@ -16,12 +17,16 @@ from holdfast.domain.errors import (
     MissingKey,
     MissingValue,
 )
+from holdfast.domain.partition import MODEL_VISIBLE
+from holdfast.domain.profile import FACTS
+from holdfast.domain.retention import CENTURY_SECONDS
+from holdfast.operations.administer import RULES
 from holdfast.surfaces.administration import AdministrationCalls
 from holdfast.surfaces.core import CoreCalls
 from holdfast.surfaces.facts import FactCalls
 from holdfast.surfaces.seat import Seat
 from holdfast.surfaces.wire import answers, entries
-from holdfast.surfaces.wire.fields import Field, Kind
+from holdfast.surfaces.wire.fields import Field, Kind, Schema
 from holdfast.surfaces.wire.shape import Shape
 
 
@@ -34,6 +39,8 @@ class Call:
     writes: bool = False
     aside: bool = False
     """Whether it computes for milliseconds, so that a loop must not wait for it."""
+    rules: Schema | None = None
+    """What JSON Schema says of several fields together."""
     repeat: Callable[[dict[str, Any], str], None] | None = None
     """Puts an idempotency key among the arguments, where the call takes care of it itself."""
 
@@ -50,9 +57,24 @@ def field(name: str, kind: Kind, sentence: str, example: Any = None, **more: Any
     return Field(name, kind, sentence, example, **more)
 
 
+_SEEN = r"[^\s\x00-\x1f\x7f]"
+NAME = {"pattern": rf"^\s*{_SEEN}([^\x00-\x1f\x7f]*{_SEEN})?\s*$"}
+"""Not blank, no control characters; space around it is taken away. Its bytes are capped by a setting."""
+LINE = {"pattern": r"^[^\x00-\x1f\x7f\x85\u2028\u2029]*[\x85\u2028\u2029]?$"}
+_TAG = r"^[^\x00-\x1f\x7f\x85\u2028\u2029]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f\x85\u2028\u2029]*[\x85\u2028\u2029]?$"
+NOT_BLANK = {"pattern": r"^[^\x00]*[^\s\x00][^\x00]*$"}
+LONGEST_TTL = {"minimum": 1, "maximum": CENTURY_SECONDS}
+REVISIONS = {"minimum": 0, "maximum": (1 << 63) - 1}
+
 KEY = field(
-    "key", Kind.TEXT, "The memory's name; slashes make a hierarchy.", "konflux/deploy", wrong=InvalidKey
+    "key",
+    Kind.TEXT,
+    "The memory's name; slashes make a hierarchy.",
+    "konflux/deploy",
+    wrong=InvalidKey,
+    bounds=NAME,
 )
+KNOWN_KEY = field("key", Kind.TEXT, "The memory's name.", "konflux/deploy", wrong=InvalidKey)
 ID = field("id", Kind.ID, "The memory's id.")
 SPACE = field(
     "space", Kind.TEXT, "A space's id, reference or kind:reference; default: the caller's own.", "user:alice"
@@ -62,14 +84,24 @@ REVISION = field(
     Kind.WHOLE,
     "Refused with 412 unless the memory is at this revision.",
     3,
-    bounds={"minimum": 0},
+    bounds=REVISIONS,
 )
-TTL = field("ttl_seconds", Kind.WHOLE, "How long it lives, in seconds.", 7_776_000, into="ttl")
+TTL = field(
+    "ttl_seconds", Kind.WHOLE, "How long it lives, in seconds.", 7_776_000, into="ttl", bounds=LONGEST_TTL
+)
 LIMIT = field("limit", Kind.WHOLE, "At most so many.", 10, bounds={"minimum": 1})
 CURSOR = field("cursor", Kind.TEXT, "Of the page before: gives the next.")
-CATEGORY = field("category", Kind.TEXT, "A word to sort by.", "preferences")
-TAGS = field("tags", Kind.TEXTS, "Words to filter by.", ["deploy"])
-HINT = field("hint", Kind.TEXT, "One line on what it is good for; weighs more than the text.")
+CATEGORY = field("category", Kind.TEXT, "A word to sort by, on one line.", "preferences", bounds=LINE)
+TAGS = field(
+    "tags",
+    Kind.TEXTS,
+    "Words to filter by.",
+    ["deploy"],
+    bounds={"items": {"type": "string", "pattern": _TAG}},
+)
+IN_CATEGORY = field("category", Kind.TEXT, "Only this category.", "preferences")
+WITH_TAGS = field("tags", Kind.TEXTS, "Only what has all of these.", ["deploy"])
+HINT = field("hint", Kind.TEXT, "One line on what it is good for; weighs more than the text.", bounds=LINE)
 ALWAYS = field("always_inject", Kind.SWITCH, "Whether every context holds it.")
 IN_CONTEXT = field("in_context", Kind.SWITCH, "False: kept from models.")
 QUERY = field("query", Kind.TEXT, "A question, in words.", "how do we deploy?", missing=MissingField)
@@ -80,14 +112,20 @@ SCOPE = field(
     "key:konflux/deploy",
     missing=InvalidScope,
     wrong=InvalidScope,
+    bounds={"pattern": r"^(all|packs|pipelines|(key|id|pack|pipeline):[\s\S]*\S[\s\S]*)$"},
 )
 LEVELS = ["search", "read", "readwrite", "manage"]
 
-ADDRESS = (KEY, ID, SPACE)
+ADDRESS = (KNOWN_KEY, ID, SPACE)
 FILTERS = (
-    field("spaces", Kind.TEXTS, "Only these spaces."),
-    CATEGORY,
-    TAGS,
+    field(
+        "spaces",
+        Kind.TEXTS,
+        "Only these spaces; null is the caller's own.",
+        bounds={"items": {"type": ["string", "null"]}},
+    ),
+    IN_CATEGORY,
+    WITH_TAGS,
     field("since", Kind.MOMENT, "Said or written at this moment or later."),
     field("until", Kind.MOMENT, "Said or written before this moment."),
 )
@@ -121,12 +159,43 @@ REMEMBER_FIELDS = (
     IN_CONTEXT,
     field("encrypted", Kind.SWITCH, "The client encrypted it: kept as it is, never indexed."),
     field("supersedes", Kind.ID, "The id of a memory that goes to the trash with this write."),
-    field("conversation", Kind.TEXT, "Where it was said.", "standup-2026-05-08"),
-    field("speaker", Kind.TEXT, "Who said it.", "Alice"),
+    field("conversation", Kind.TEXT, "Where it was said.", "standup-2026-05-08", bounds=LINE),
+    field("speaker", Kind.TEXT, "Who said it.", "Alice", bounds=LINE),
     field("at", Kind.MOMENT, "When it was said.", "2026-05-08T14:00:00Z"),
     REVISION,
 )
-REMEMBER = core(CoreCalls.remember, REMEMBER_FIELDS, answers.REMEMBERED, writes=True, repeat=with_key)
+_NO = {"type": "null"}
+_TEXT_OR_DATA = {
+    "oneOf": [
+        {
+            "title": "text",
+            "required": ["text"],
+            "properties": {
+                "text": {"type": "string"} | NOT_BLANK,
+                "data": _NO,
+                "encrypted": {"enum": [False, None]},
+            },
+        },
+        {
+            "title": "text that a client encrypted",
+            "required": ["text", "encrypted"],
+            "properties": {"text": {"type": "string"}, "data": _NO, "encrypted": {"const": True}},
+        },
+        {
+            "title": "bytes that a client encrypted",
+            "required": ["data", "encrypted"],
+            "properties": {"text": _NO, "data": {"type": "string"}, "encrypted": {"const": True}},
+        },
+    ]
+}
+REMEMBER = core(
+    CoreCalls.remember,
+    REMEMBER_FIELDS,
+    answers.REMEMBERED,
+    writes=True,
+    rules=_TEXT_OR_DATA,
+    repeat=with_key,
+)
 REMEMBER_MANY = core(
     CoreCalls.remember_many,
     (
@@ -154,7 +223,18 @@ RECALL = core(
 )
 WHY_NOT = core(
     CoreCalls.why_not,
-    (QUERY, field("id", Kind.ID, "The memory that was not shown.", missing=MissingField), LIMIT, *FILTERS),
+    (
+        QUERY,
+        field(
+            "id",
+            Kind.ID,
+            "The memory that was not shown.",
+            "0b6f3c1e-6f2d-8a47-9c5d-3e8a1f2e3d4c",
+            missing=MissingField,
+        ),
+        LIMIT,
+        *FILTERS,
+    ),
     answers.WHY_NOT,
     aside=True,
 )
@@ -164,11 +244,23 @@ LIST = core(
     CoreCalls.list,
     (
         SPACE,
-        field("partition", Kind.TEXT, "One room: notes, facts, stores, files or assistant.", "notes"),
+        field(
+            "partition",
+            Kind.TEXT,
+            "One room: notes, facts, stores, files or assistant.",
+            "notes",
+            bounds={"enum": [partition.label for partition in MODEL_VISIBLE]},
+        ),
         field("prefix", Kind.TEXT, "What keys begin with, literally.", "konflux/"),
-        CATEGORY,
+        IN_CATEGORY,
         field("tag", Kind.TEXT, "One tag.", "deploy"),
-        field("expiring_within", Kind.WHOLE, "Only what expires within so many seconds.", 86_400),
+        field(
+            "expiring_within",
+            Kind.WHOLE,
+            "Only what expires within so many seconds.",
+            86_400,
+            bounds={"minimum": 0},
+        ),
         LIMIT,
         CURSOR,
     ),
@@ -176,14 +268,14 @@ LIST = core(
 )
 HISTORY = core(
     CoreCalls.history,
-    (*ADDRESS, LIMIT, field("before", Kind.WHOLE, "Revisions before this one.", bounds={"minimum": 0})),
+    (*ADDRESS, LIMIT, field("before", Kind.WHOLE, "Revisions before this one.", bounds=REVISIONS)),
     entries.REVISIONS,
 )
 EDIT = core(
     CoreCalls.edit,
     (
         *ADDRESS,
-        field("text", Kind.TEXT, "The new text."),
+        field("text", Kind.TEXT, "The new text.", "Deploys go through Tekton", bounds=NOT_BLANK),
         HINT,
         CATEGORY,
         TAGS,
@@ -199,7 +291,14 @@ REPLACE = core(
     CoreCalls.replace,
     (
         *ADDRESS,
-        field("old", Kind.TEXT, "A passage, exactly as it stands.", "Konflux", missing=MissingField),
+        field(
+            "old",
+            Kind.TEXT,
+            "A passage, exactly as it stands.",
+            "Konflux",
+            missing=MissingField,
+            bounds={"minLength": 1},
+        ),
         field("new", Kind.TEXT, "What to put there.", "Tekton", missing=MissingField),
         REVISION,
     ),
@@ -210,7 +309,15 @@ RENAME = core(
     CoreCalls.rename,
     (
         *ADDRESS,
-        field("new_key", Kind.TEXT, "The new name.", "deploy/konflux", missing=InvalidKey, wrong=InvalidKey),
+        field(
+            "new_key",
+            Kind.TEXT,
+            "The new name.",
+            "deploy/konflux",
+            missing=InvalidKey,
+            wrong=InvalidKey,
+            bounds=NAME,
+        ),
         field("to_space", Kind.TEXT, "Another space to move it to."),
         REVISION,
     ),
@@ -220,7 +327,7 @@ RENAME = core(
 RENEW = core(CoreCalls.renew, (*ADDRESS, TTL, REVISION), entries.ENTRY, writes=True)
 UNDO = core(
     CoreCalls.undo,
-    (*ADDRESS, field("to_revision", Kind.WHOLE, "Bring back this one.", 2, bounds={"minimum": 0}), REVISION),
+    (*ADDRESS, field("to_revision", Kind.WHOLE, "Bring back this one.", 2, bounds={"minimum": 1}), REVISION),
     entries.ENTRY,
     writes=True,
 )
@@ -246,7 +353,14 @@ SHARE = core(
             wrong=InvalidLevel,
             bounds={"enum": LEVELS},
         ),
-        TTL,
+        field(
+            "ttl_seconds",
+            Kind.WHOLE,
+            "How long it holds, in seconds; 0 or none: until it is taken back.",
+            7_776_000,
+            into="ttl",
+            bounds=LONGEST_TTL | {"minimum": 0},
+        ),
     ),
     answers.GRANT,
     writes=True,
@@ -256,13 +370,21 @@ GRANTS = core(CoreCalls.grants, (SPACE,), answers.GRANTS)
 SPACES = core(CoreCalls.spaces, (), answers.SPACES)
 CREATE_SPACE = core(
     CoreCalls.create_space,
-    (field("ref", Kind.TEXT, "What to call it.", "team-notes", missing=MissingKey),),
+    (field("ref", Kind.TEXT, "What to call it.", "team-notes", missing=MissingKey, bounds=NAME),),
     answers.SPACE,
     writes=True,
 )
 CONTEXT = core(
     CoreCalls.context,
-    (field("budget", Kind.WHOLE, "At most so many tokens.", 2_000),),
+    (
+        field(
+            "budget",
+            Kind.WHOLE,
+            "At most so many tokens.",
+            2_000,
+            bounds={"minimum": SMALLEST_BUDGET, "maximum": LARGEST_BUDGET},
+        ),
+    ),
     answers.CONTEXT,
     aside=True,
 )
@@ -273,6 +395,11 @@ INDEX = core(CoreCalls.index, (), answers.INDEX)
 VALUE_KEY = field(
     "key", Kind.TEXT, "The fact's name.", "preferences/editor", missing=MissingKey, wrong=InvalidKey
 )
+_NEW_KEY = replace(VALUE_KEY, bounds=NAME)
+_ASKED_BY = ("key", "prefix", "query")
+_ONE_OF_THEM = {
+    "anyOf": [{"properties": {other: _NO for other in _ASKED_BY if other != one}} for one in _ASKED_BY]
+}
 
 
 def facts(run: Callable[..., Any], fields: tuple[Field, ...], answer: Shape[Any], **more: Any) -> Call:
@@ -282,11 +409,22 @@ def facts(run: Callable[..., Any], fields: tuple[Field, ...], answer: Shape[Any]
 FACT_STORE = facts(
     FactCalls.store,
     (
-        VALUE_KEY,
-        field("value", Kind.TEXT, "The fact.", "neovim", missing=MissingValue),
+        _NEW_KEY,
+        field("value", Kind.TEXT, "The fact.", "neovim", missing=MissingValue, bounds=NOT_BLANK),
         CATEGORY,
         TAGS,
-        field("ttl_seconds", Kind.WHOLE, "1 hour to 365 days; 0 or none: 90 days.", 7_776_000),
+        field(
+            "ttl_seconds",
+            Kind.WHOLE,
+            "1 hour to 365 days; 0 or none: 90 days.",
+            7_776_000,
+            bounds={
+                "anyOf": [
+                    {"enum": [0, None]},
+                    {"minimum": FACTS.retention.minimum, "maximum": FACTS.retention.maximum},
+                ]
+            },
+        ),
     ),
     answers.STORED,
     writes=True,
@@ -302,6 +440,7 @@ FACT_RECALL = facts(
     ),
     entries.FACTS,
     aside=True,
+    rules=_ONE_OF_THEM,
 )
 FACT_GET = facts(FactCalls.get, (VALUE_KEY,), entries.FACT)
 FACT_LIST = facts(
@@ -323,7 +462,7 @@ def administration(
 SET_PARTICIPANTS = administration(
     AdministrationCalls.set_participants,
     (
-        field("chat", Kind.TEXT, "The chat's id."),
+        field("chat", Kind.TEXT, "The chat's id.", "standup", bounds=NAME),
         field(
             "participants",
             Kind.TEXTS,
@@ -338,13 +477,14 @@ SET_PARTICIPANTS = administration(
 SET_SYSTEM_ACCESS = administration(
     AdministrationCalls.set_system_access,
     (
-        field("system", Kind.TEXT, "The system's id."),
+        field("system", Kind.TEXT, "The system's id.", "crm", bounds=NAME),
         field(
             "access",
             Kind.TABLE,
             "Who may `read` or `manage`.",
             {"team:platform": "manage", "user:alice": "read"},
             missing=MissingField,
+            bounds={"additionalProperties": {"type": "string", "enum": ["read", "manage"]}},
         ),
     ),
     answers.CHANGED,
@@ -353,13 +493,17 @@ SET_SYSTEM_ACCESS = administration(
 SET_RULES = administration(
     AdministrationCalls.set_rules,
     (
-        field("role", Kind.TEXT, "The role."),
+        field("role", Kind.TEXT, "The role.", "guest", bounds=NAME),
         field(
             "rules",
             Kind.TABLE,
             "What it may do; what is not named stays on.",
             {"ai.memory.read": True, "ai.memory.manage": False},
             missing=MissingField,
+            bounds={
+                "properties": {rule: {"type": "boolean"} for rule in RULES},
+                "additionalProperties": False,
+            },
         ),
     ),
     answers.DONE,
@@ -368,6 +512,6 @@ SET_RULES = administration(
 STATS = administration(AdministrationCalls.stats, (), answers.STATS)
 AUDIT = administration(
     AdministrationCalls.audit,
-    (field("after", Kind.WHOLE, "Lines after this position.", 0, bounds={"minimum": 0}), LIMIT),
+    (field("after", Kind.WHOLE, "Lines after this position.", 0, bounds=REVISIONS), LIMIT),
     answers.AUDIT,
 )

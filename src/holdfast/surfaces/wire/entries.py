@@ -8,7 +8,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from holdfast.domain.entry import BYTES, Change, Content, Entry, Provenance, Revision, Source
-from holdfast.domain.ids import number_of
+from holdfast.domain.ids import entry_id, number_of
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import parse_grantee
 from holdfast.operations.answers import Hit, Hits, Page, Similar
@@ -138,7 +138,44 @@ def _read_entry(shown: Json, text: str = "text") -> Entry:
     )
 
 
-ENTRY = Shape("Entry", _entry_parts(lambda entry: cast(Entry, entry)), _read_entry)
+def _show_entry(entry: Entry) -> Json:
+    """What the parts say, in one go: it is shown for every entry that is read."""
+    space, number, owner, partition, revision, content, created, updated, expires, trashed = entry[:10]
+    shown: Json = {
+        "id": str(entry_id(space, number)),
+        "space": str(space),
+        "owner": str(owner),
+        "partition": partition.label,
+        "key": content.key,
+        "hint": content.hint,
+        "text": _text(content),
+        "media_type": content.media_type,
+        "category": content.category,
+        "tags": content.tags,
+        "conversation": content.conversation,
+        "speaker": content.speaker,
+        "at": moment(content.at_us),
+        "provenance": _provenance(content),
+        "revision": revision,
+        "created_at": moment(created),
+        "updated_at": moment(updated),
+        "expires_at": moment(expires),
+        "always_inject": entry.always_inject,
+        "in_context": entry.in_context,
+        "encrypted": entry.encrypted,
+    }
+    if content.namespace:
+        shown["namespace"] = content.namespace
+    if not content.is_text:
+        shown["data"] = _data(content)
+    if trashed is not None:
+        shown["trashed_at"] = moment(trashed)
+    if entry.quarantined:
+        shown["quarantined"] = True
+    return shown
+
+
+ENTRY = Shape("Entry", _entry_parts(lambda entry: cast(Entry, entry)), _read_entry, _show_entry)
 FACT = Shape(
     "Fact", _entry_parts(lambda entry: cast(Entry, entry), "value"), lambda shown: _read_entry(shown, "value")
 )

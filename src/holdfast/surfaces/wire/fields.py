@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,6 +19,7 @@ from holdfast.domain.retention import whole_seconds
 
 Schema = Mapping[str, Any]
 LONGEST_NUMBER = 100
+_WHOLE = re.compile("-?[0-9]+")
 
 
 class Kind(StrEnum):
@@ -73,14 +75,30 @@ class Field:
         return shown if self.example is None else shown | {"examples": [self.example]}
 
 
-def object_schema(fields: Sequence[Field]) -> dict[str, Any]:
-    """Fields as one JSON object."""
-    required = [field.name for field in fields if field.missing is not None]
+def object_schema(fields: Sequence[Field], rules: Schema | None = None) -> dict[str, Any]:
+    """Fields as one JSON object; `rules` are about several of them. What may be left out may be null."""
+    alone = {field.name for field in fields if field.missing is not None}
+    alone -= {field.name for field in fields for other in fields if _same(field, other)}
     return {
         "type": "object",
-        "properties": {field.name: field.schema() for field in fields},
+        "properties": {
+            field.name: field.schema() if field.name in alone else _or_null(field.schema())
+            for field in fields
+        },
         "additionalProperties": False,
-    } | ({"required": required} if required else {})
+        **({"required": sorted(alone)} if alone else {}),
+        **(rules or {}),
+    }
+
+
+def _same(field: Field, other: Field) -> bool:
+    """Whether either of two fields says the same thing, so that neither is required alone."""
+    return field is not other and field.parameter == other.parameter
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    shown = schema | {"type": [schema["type"], "null"]}
+    return shown | ({"enum": [*schema["enum"], None]} if "enum" in schema else {})
 
 
 def arguments(fields: Sequence[Field], said: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,6 +123,8 @@ def _read(field: Field, value: Any) -> Any:
         return _opened(value)
     if field.of and isinstance(value, list):
         return [_row(field.of, row) for row in value]
+    if field.kind is Kind.WHOLE and isinstance(value, float) and value.is_integer():
+        return int(value)  # JSON knows one kind of number
     return value
 
 
@@ -150,7 +170,7 @@ def from_texts(fields: Sequence[Field], said: Iterable[tuple[str, str]]) -> dict
 def _from_text(field: Field, text: str) -> Any:
     match field.kind:
         case Kind.WHOLE:
-            if not text.lstrip("-").isdecimal() or len(text) > LONGEST_NUMBER:
+            if not _WHOLE.fullmatch(text) or len(text) > LONGEST_NUMBER:
                 raise InvalidField(f"`{field.name}` is a whole number.")
             return int(text)
         case Kind.SWITCH:
