@@ -81,7 +81,9 @@ def welcome() -> Iterator[str]:
         version=__version__,
         url="http://127.0.0.1:7077",
         place="~/.local/share/holdfast/holdfast.db",
-        subject="local",
+        you="user:local",
+        connect="HOLDFAST_URL=http://127.0.0.1:7077 HOLDFAST_TOKEN=$(.venv/bin/holdfast token create --subject local)",
+        command=".venv/bin/holdfast",
     ).rstrip()
     yield "```"
 

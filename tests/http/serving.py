@@ -206,5 +206,3 @@ def code(answered: httpx2.Response) -> tuple[int, str]:
     said = answered.json()
     return answered.status_code, said.get("code", said.get("error", "none"))
 
-
-__all__ = ["NOON", "PATIENCE", "REQUEST_BYTES", "SECRET", "Listening", "Raw", "Service", "code", "read_answer", "serving", "serving_running"]

@@ -22,7 +22,8 @@ KEY = "5" * 64
 ONLOOKERS = 0.06
 EMBEDDER = "tests.doors.embedders:sensible"
 TAILS = (50, 200, 1_000, 4_000)
-SHRINKING_SECONDS = 20.0
+SHRINKING_SECONDS = 60.0
+TOLD = 200
 
 _DO = [do for do, _ in steps.STEPS]
 _WEIGHTS = [weight for _, weight in steps.STEPS]
@@ -79,6 +80,7 @@ def play(
             world.look_again()
             if onlooker is not None:
                 onlooker.look_again()
+            world.count(do.__name__)
         except Exception as error:
             raise Failed(error, number, [*told, *world.trace]) from error
         if tell:
@@ -103,12 +105,13 @@ def run(seed: int, operations: int, *, still: bool, connect: Connect = in_proces
 
 def _report(seed: int, failed: Failed, *, still: bool) -> str:
     numbers, last = shrink(seed, failed, still=still)
-    lines = "\n".join(last.told)
+    lines = "\n".join(last.told[-TOLD:])
+    shown = f"range({len(numbers)})" if numbers == list(range(len(numbers))) else str(numbers)
     return (
         f"seed {seed}, operation {failed.number}: {failed}\n"
         f"After setting up, {len(numbers)} operations bring about: {last}\n{lines}\n"
         f"Again: python -c 'from tests.isolation.fuzz import *\n"
-        f"with open_world(still={still}) as world: play(world, {seed}, {numbers})'"
+        f"with open_world(still={still}) as world: play(world, {seed}, {shown})'"
     )
 
 

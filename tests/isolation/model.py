@@ -24,9 +24,12 @@ OWNERS_ALONE = ("files", "assistant")
 
 
 class Refused(Exception):
-    def __init__(self, code: str) -> None:
+    """With its code; `also` where another one would do as well."""
+
+    def __init__(self, code: str, also: str = "") -> None:
         super().__init__(code)
         self.code = code
+        self.also = also
 
 
 @dataclass(eq=False)
@@ -329,7 +332,10 @@ class Model:
             return self.enter_space(actor, space, needed, writes=writes, forgets=forgets)
         except Refused:
             readable = self.may(actor, writes=False) and self.level(actor, space) >= READ
-            raise Refused("access_denied" if writes and readable else "not_found") from None
+            if writes and readable:
+                raise Refused("access_denied") from None
+            own = space.owner == actor.principal
+            raise Refused("not_found", "access_denied" if own else "") from None
 
     def live(self, actor: Actor, space: Space, rooms: tuple[str, ...] = ROOMS) -> list[Row]:
         """Newest change first."""

@@ -69,9 +69,7 @@ def _on_entry(world: World, revision: int) -> Iterator[Callable[[str], Request]]
 
 def _hidden(world: World, actor: Actor, row: Row) -> bool:
     """Whether nothing about this entry may show; who may search its space may find it, and may learn why not."""
-    if world.model.level(actor, row.space) >= READ and world.model.may(actor, writes=False):
-        return False
-    return world.model.level(actor, row.space) < SEARCH or not world.model.may(actor, writes=False)
+    return world.model.level(actor, row.space) < SEARCH
 
 
 @step(40)

@@ -149,11 +149,9 @@ def remember(world: World) -> None:
     if headers and world.chance(0.5):  # the very same request again, or somebody else's
         said = {"text": "said by everybody", "key": "again"}
         draft, ref, partition = Draft("said by everybody", "again"), None, "notes"
-    where: list[Space] = []
 
     def prepare(answer: Answer) -> Callable[[], Kept]:
-        space, write = world.model.remember(actor, ref, partition, draft)
-        where.append(space)
+        _, write = world.model.remember(actor, ref, partition, draft)
         return lambda: write(answer.json.get("key", ""))
 
     def show(answer: Answer, kept: Kept) -> Row:
@@ -163,7 +161,22 @@ def remember(world: World) -> None:
         return row
 
     request = Request("POST", "remember", body=said, headers=headers)
-    world.write(actor, request, prepare, show, lambda: (partition, *where, draft))
+    world.write(actor, request, prepare, show, lambda: (partition, _where(world, actor, ref), draft))
+
+
+def _where(world: World, actor: Actor, ref: str | None) -> Space | None:
+    """An idempotency key is bound to the space that was meant, however it was called."""
+    try:
+        return world.model.enter(actor, ref, READWRITE, writes=True)[0]
+    except Refused:
+        return None
+
+
+@step(8)
+def say_again(world: World) -> None:
+    """The very same write with the very same idempotency key, by then maybe without the access for it."""
+    if world.repeatable:
+        world.rng.choice(world.repeatable)()
 
 
 @step(8)
@@ -358,8 +371,10 @@ def follow_cursor(world: World) -> None:
         return
     actor = world.actor() if world.chance(0.8) else maker
     if actor is maker:
+        if path == "trash":  # it may well be the same question
+            return
         changed = tuple(pair for pair in further if pair[0] != "prefix") + (("prefix", world.marks.new()),)
-        answer = world.ask(actor, Request("GET", path, changed if path == "entries" else further[-1:]))
+        answer = world.ask(actor, Request("GET", path, changed))
     else:
         answer = world.ask(actor, Request("GET", path, further))
     world.check(answer.status in (400, 403, 409), f"a cursor of {maker.principal} helped {actor.principal}")

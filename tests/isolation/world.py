@@ -3,6 +3,7 @@ caller may not see."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from random import Random
@@ -80,6 +81,10 @@ class World:
         self.trace: list[str] = []
         """What was said in this step."""
         self.cursors: list[tuple[Actor, str, tuple[tuple[str, str], ...], str, Any]] = []
+        self.repeatable: list[Callable[[], None]] = []
+        """Writes with an idempotency key, to be said again."""
+        self.seen: Counter[str] = Counter()
+        """What came about how often, to see that a run was not idle."""
         self.rng = Random(0)
         self._caller = caller
         self._tokens = {actor.principal: actor.token() for actor in ACTORS}
@@ -139,8 +144,9 @@ class World:
             raise Leak(f"{what}: the server says {found!r}, the model {expected!r}")
 
     def refused(self, answer: Answer, refusal: Refused) -> None:
-        self.equal(answer.code, refusal.code, "refusal")
-        self.equal(answer.status, STATUS[refusal.code], f"status of {refusal.code}")
+        code = refusal.also if answer.code == refusal.also else refusal.code
+        self.equal(answer.code, code, "refusal")
+        self.equal(answer.status, STATUS[code], f"status of {code}")
 
     def write(
         self,
@@ -153,16 +159,28 @@ class World:
         """A write, said to both. `show` compares the answers and says which entry they are about; `asked` is what an
         idempotency key is bound to."""
         key = request.headers.get("idempotency-key")
+        if key is not None:
+            self.repeatable = [*self.repeatable[-30:], lambda: self.write(actor, request, prepare, show, asked)]
         answer = self.ask(actor, request)
+        receipt = None if key is None else self.model.receipts.get((actor.principal, key))
+        if receipt is not None and receipt.at_us < self.model.now - RECEIPT_US:
+            receipt = None
+        repeats = receipt is not None and receipt.request == asked()
         try:
-            job = prepare(answer)
-            receipt = None if key is None else self.model.receipts.get((actor.principal, key))
-            if receipt is not None and receipt.at_us >= self.model.now - RECEIPT_US:
-                if receipt.request != asked():
+            try:
+                job = prepare(answer)
+            except Refused as refusal:
+                # Who may no longer do it is not told again what came of it; what was done already is.
+                if receipt is not None and not repeats:
+                    raise Refused(refusal.code, "conflict") from None
+                if receipt is None or refusal.code in ("access_denied", "not_found"):
+                    raise
+            if receipt is not None:
+                if not repeats:
                     raise Refused("conflict")
                 self.equal(answer.status, 200, "status of a repeated request")
                 self.equal(_lasting(answer), receipt.body, "answer to a repeated request")
-                self._repeated(receipt)
+                self.seen["repeated"] += 1
                 return
             result = job()
         except Refused as refusal:
@@ -175,11 +193,10 @@ class World:
                 asked(), self.model.now, _lasting(answer), row
             )
 
-    def _repeated(self, receipt: Receipt) -> None:
-        """The same words to the same caller, who may still write there; only what has expired since is a matter of
-        taste, and is told to the lead."""
-        if receipt.row is not None and (receipt.row.expired(self.model.now) or receipt.row.trashed_us):
-            self.exempt()
+    def count(self, what: str) -> None:
+        """Notes how the first request of a step ended."""
+        first = next((line for line in self.trace if "\n    -> " in line), "\n    -> nothing ")
+        self.seen[f"{what} {first.split(chr(10) + '    -> ')[1][:3]}"] += 1
 
     # Comparing
 

@@ -82,10 +82,14 @@ def next_key_file(path: Path) -> Path:
     return path.with_name(path.name + ".next")
 
 
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 @contextlib.contextmanager
 def rotating(path: Path) -> Iterator[None]:
     """One process at a time replaces a key file. The lock file stays: removing it would let two in at once."""
-    with path.with_name(path.name + ".lock").open("a") as lock:
+    with open(path.with_name(path.name + ".lock"), "a", opener=_private) as lock:
         if fcntl is not None:
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -214,7 +214,7 @@ class TooLarge(HoldfastError):
 
 
 class UnsupportedMediaType(HoldfastError):
-    """Send application/json."""
+    """Send application/json, in UTF-8."""
 
     code = "unsupported_media_type"
     status = 415

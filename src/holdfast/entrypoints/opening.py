@@ -24,7 +24,7 @@ from holdfast.operations.sweep import Sweeper, sweep
 from holdfast.settings import Settings, load
 from holdfast.surfaces.administration import AdministrationCalls
 from holdfast.surfaces.seat import Seat
-from holdfast.wiring import Opened, open_engine, system_clock
+from holdfast.wiring import Opened, is_postgres, open_engine, system_clock
 
 log = logging.getLogger("holdfast")
 
@@ -237,8 +237,10 @@ def open_where(
 
 
 def open_settings(settings: Settings) -> Running:
-    """For a server: a store that cannot be opened is served as one that is off."""
-    return Running(open_engine(settings, system_clock, None, required=False), settings, system_clock)
+    """For a server: a store that cannot be opened is served as one that is off. But on PostgreSQL a node without a key
+    will never have one, so it does not start."""
+    required = is_postgres(settings) and settings.memory_key is None
+    return Running(open_engine(settings, system_clock, None, required=required), settings, system_clock)
 
 
 def _systems(systems: object) -> dict[str, str]:

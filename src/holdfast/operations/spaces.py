@@ -21,7 +21,8 @@ from holdfast.storage.sealed_transaction import SealedTransaction
 class SpaceInfo:
     """A space as its visitor sees it: what it is, what they may do there and why."""
 
-    id: UUID
+    id: UUID | None
+    """None until something is written there."""
     kind: str
     ref: str
     level: str
@@ -35,19 +36,20 @@ def list_spaces(engine: Engine, caller: Caller) -> list[SpaceInfo]:
 
 def enterable(engine: Engine, caller: Caller, op: Op, now: int) -> list[Entered]:
     """Every space the caller may enter for this, but for sessions, which belong to tool code."""
-    found: dict[UUID, Entered] = {}
+    found: dict[SpaceName, Entered] = {}
     for space in _known_candidates(engine, caller, now):
-        if space.kind is not SpaceKind.SESSION and space.id not in found:
+        if space.kind is not SpaceKind.SESSION and space.name not in found:
             entered = try_enter(engine, caller, space, op, now)
             if entered is not None:
-                found[space.id] = entered
+                found[space.name] = entered
     return list(found.values())
 
 
 def _info(entered: Entered) -> SpaceInfo:
     space, source = entered.space, entered.decision.reason
     label = "self" if source is Reason.OWN else source.value
-    return SpaceInfo(space.id, space.kind.label, space.ref, entered.level.label, label)
+    id = space.id if space.stored else None
+    return SpaceInfo(id, space.kind.label, space.ref, entered.level.label, label)
 
 
 def create_space(engine: Engine, caller: Caller, ref: str) -> Job[SpaceInfo]:

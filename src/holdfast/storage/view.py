@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -31,6 +32,8 @@ NO_EXPIRY = np.iinfo(np.int64).max
 DAY_US = 86_400_000_000
 NO_STATE = SpaceState(0, -1, -1)
 Longs = NDArray[np.int64]
+VIEW_BYTES = 9_000
+"""What some seventy arrays and their keepers take where there is next to nothing in them."""
 _MOST_STEPS = 16
 _CACHED_NUMBERS = 16_384
 """Up to so many numbers stay in the processor's cache, where a search by halves is quicker."""
@@ -239,6 +242,7 @@ def made(view: View, rows: Sequence[OutlineRow], signals: Sequence[Signals], slo
 
 
 def empty_view(space: UUID, model: int, dimensions: int) -> View:
+    prepared, directory = _of_nothing()
     return View(
         space=space,
         model=model,
@@ -248,10 +252,16 @@ def empty_view(space: UUID, model: int, dimensions: int) -> View:
         owners=Numbering(),
         conversations=Numbering(),
         speakers=Numbering(),
-        prepared=prepare(_space(_NO_COLUMNS, ()), DEFAULT),
-        directory=Directory.of(_NO_COLUMNS.numbers),
+        prepared=prepared,
+        directory=directory,
         nbytes=0,
     )
+
+
+@cache
+def _of_nothing() -> tuple[Prepared, Directory]:
+    """The same for every view before it has read anything: making it takes as long as for a small space."""
+    return prepare(_space(_NO_COLUMNS, ()), DEFAULT), Directory.of(_NO_COLUMNS.numbers)
 
 
 _NO_COLUMNS = Columns(
@@ -284,7 +294,7 @@ def arranged(view: View, columns: Columns) -> View:
         prepared=prepare(_space(columns, names), DEFAULT),
         directory=Directory.of(columns.numbers),
         # Prepared arrays are about three times the columns they are made from.
-        nbytes=int(view.matrix.nbytes + 4 * columns.nbytes),
+        nbytes=int(view.matrix.nbytes + 4 * columns.nbytes + VIEW_BYTES),
     )
 
 

@@ -10,6 +10,7 @@ from holdfast.domain.context import EMPTY, SUMMARISED, by_category
 from holdfast.domain.context import Category as Category
 from holdfast.domain.entry import Entry, Revision
 from holdfast.domain.errors import InvalidField, NotFound
+from holdfast.domain.limits import check_limit
 from holdfast.domain.partition import Partition
 from holdfast.domain.profile import FACTS
 from holdfast.domain.retention import Ttl
@@ -79,6 +80,7 @@ class FactCalls:
         stored gives none."""
         if sum(said is not None for said in (key, prefix, query)) > 1:
             raise InvalidField("Ask for facts by key, by prefix or by query, one of them at a time.")
+        check_limit(limit, self._seat.limits.list_rows)
         if key is not None:
             return self._exactly(key)
         if query is not None:

@@ -23,6 +23,15 @@ def create(
     ] = None,
     teams: Annotated[list[str] | None, typer.Option("--team", help="A team; may be repeated.")] = None,
     chats: Annotated[list[str] | None, typer.Option("--chat", help="A chat; may be repeated.")] = None,
+    user: Annotated[
+        str | None,
+        typer.Option("--for-user", help="The user an agent or service works for: opens that space."),
+    ] = None,
+    systems: Annotated[
+        list[str] | None,
+        typer.Option("--system", metavar="NAME=LEVEL", help="A system, `read` or `manage`; may be repeated."),
+    ] = None,
+    run: Annotated[str | None, typer.Option("--run", help="The unattended run it is made for.")] = None,
     ttl: Annotated[
         int,
         typer.Option(
@@ -56,6 +65,9 @@ def create(
         roles=roles or ("member",),
         teams=teams or (),
         chats=chats or (),
+        session_user=user,
+        systems=dict(_system(text) for text in systems or ()),
+        run=run,
         issuer=settings.jwt_issuer,
         audience=settings.jwt_audience,
     )
@@ -64,3 +76,8 @@ def create(
         telling.emit({"token": token, "subject": subject, "kind": kind, "expires_at": ends})
     else:
         print(token)
+
+
+def _system(text: str) -> tuple[str, str]:
+    name, equals, level = text.rpartition("=")
+    return (name, level) if equals else (text, "read")

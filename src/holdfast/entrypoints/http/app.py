@@ -88,7 +88,9 @@ def create_app(
     pages.router.redirect_slashes = False  # one address for each thing
 
     async def front(scope: Any, receive: Any, send: Any) -> None:
-        under = scope["type"] == "http" and scope["path"].startswith(f"{BASE}/")
+        under = scope["type"] == "http" and scope["path"].removeprefix(scope.get("root_path", "")).startswith(
+            f"{BASE}/"
+        )
         await (api if under else pages)(scope, receive, send)
 
     guarded = Guard(front, host=settings.host, allowed=settings.allowed_hosts)

@@ -168,7 +168,10 @@ def _error(response: httpx2.Response) -> HoldfastError:
     said = _json(response)
     if not isinstance(said, dict) or "error" not in said:
         return Backend(f"The server answered {response.status_code} without saying why.")
-    return error_named(str(said.get("code", said["error"])), str(said.get("message", "")))
+    message = str(said.get("message", ""))
+    if "reason" in said:
+        message += f" (reason: {said['reason']})"
+    return error_named(str(said.get("code", said["error"])), message)
 
 
 def unreachable(error: Exception) -> Unavailable:

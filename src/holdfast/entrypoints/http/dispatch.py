@@ -19,6 +19,7 @@ from holdfast.domain.errors import (
     InvalidJson,
     MissingField,
     PreconditionFailed,
+    Unavailable,
 )
 from holdfast.domain.limits import check_idempotency_key
 from holdfast.entrypoints.http.answers import NO_STORE, Answer, Send, answer, refusal
@@ -101,6 +102,8 @@ class Api:
     ) -> Answer:
         caller = await self._authenticator.caller(RequestHeaders(raw=scope["headers"]))
         self._rate.take(caller.principal)
+        if self._memory.opened.failed is not None:
+            raise Unavailable(self._memory.reason)
         seat = self._memory.seat(caller)
         body = await read_body(receive, headers, self._request_bytes) if route.takes_body else b""
         said = _said(route, scope["query_string"], body, headers)

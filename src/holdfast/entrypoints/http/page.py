@@ -33,7 +33,8 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def status_page(memory: Running) -> Endpoint:
-    async def page(_: Request) -> Response:
+    async def page(request: Request) -> Response:
+        url = escape(str(request.base_url).rstrip("/"))
         state = (
             '<p class="state">Memory is on.</p>'
             if memory.enabled
@@ -52,9 +53,9 @@ def status_page(memory: Running) -> Endpoint:
 <h2>Try this</h2>
 <pre>export HOLDFAST_TOKEN=$(holdfast token create --subject local)
 curl -H "Authorization: Bearer $HOLDFAST_TOKEN" -H "Content-Type: application/json" \\
-  -d '{{"text": "Deploys go through Konflux"}}' http://127.0.0.1:7077{BASE}/remember
+  -d '{{"text": "Deploys go through Konflux"}}' {url}{BASE}/remember
 curl -H "Authorization: Bearer $HOLDFAST_TOKEN" -H "Content-Type: application/json" \\
-  -d '{{"query": "how do we deploy?"}}' http://127.0.0.1:7077{BASE}/recall</pre>
+  -d '{{"query": "how do we deploy?"}}' {url}{BASE}/recall</pre>
 <p>A page to look through memories comes later; until then <code>holdfast list</code> shows them.</p>""",
         )
 

@@ -17,6 +17,7 @@ HEAD_BYTES = 256 * 1024
 
 class TimedProtocol(HttpToolsProtocol):
     _waiting: asyncio.TimerHandle | None = None
+    _in_head = True
     _head = 0
 
     def connection_made(self, transport: Any) -> None:
@@ -25,11 +26,11 @@ class TimedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self._waiting is not None:
+        if self._in_head:
             self._head += len(data)
             if self._head > HEAD_BYTES and not self.transport.is_closing():
                 self._refuse(TooLarge(f"The head of a request may have {HEAD_BYTES} bytes."))
-        elif self.timeout_keep_alive_task is None and (self.cycle is None or self.cycle.response_complete):
+        elif self._waiting is None and self.timeout_keep_alive_task is None and self.cycle.response_complete:
             # What still comes of a request that was answered, or empty lines before the next.
             self._wait()
 
@@ -46,9 +47,11 @@ class TimedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self._in_head, self._head = True, 0
         self._wait()
 
     def on_headers_complete(self) -> None:
+        self._in_head = False
         self._stop_waiting()
         super().on_headers_complete()
 
@@ -58,7 +61,6 @@ class TimedProtocol(HttpToolsProtocol):
 
     def _wait(self) -> None:
         self._stop_waiting()
-        self._head = 0
         self._waiting = self.loop.call_later(HEAD_SECONDS, self.transport.close)
 
     def _stop_waiting(self) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
+import shlex
+import shutil
 import sys
+from pathlib import Path
 from socket import socket
 from threading import Thread
 
@@ -13,10 +17,12 @@ from holdfast import __version__
 from holdfast.domain.errors import Unavailable
 from holdfast.entrypoints.http.app import create_app
 from holdfast.entrypoints.http.authenticate import check_auth_allowed
+from holdfast.entrypoints.http.guard import ANY
 from holdfast.entrypoints.http.protocol import TimedProtocol
 from holdfast.entrypoints.http.watch import JsonLines
 from holdfast.entrypoints.opening import Running, open_settings
-from holdfast.settings import Settings
+from holdfast.settings import Settings, load
+from holdfast.wiring import database_path, is_postgres
 
 DRAIN_SECONDS = 8
 BACKLOG = 2_048
@@ -25,11 +31,11 @@ LOGGERS = ("holdfast", "uvicorn.error")
 WELCOME = """holdfast {version} is listening on {url}
 
   data    {place}
-  you     user:{subject}
+  you     {you}
   docs    {url}/docs
 
-  connect an agent     HOLDFAST_URL={url} HOLDFAST_TOKEN=$(holdfast token create --subject {subject})
-  try this             holdfast remember "Deploys go through Konflux" && holdfast recall "how do we deploy?"
+  connect an agent     {connect}
+  try this             {command} remember "Deploys go through Konflux" && {command} recall "how do we deploy?"
 
 Ctrl-C ends it; every memory stays.
 """
@@ -95,12 +101,50 @@ class _Server(uvicorn.Server):
 
 
 def _welcome(memory: Running, settings: Settings, port: int) -> str:
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    place = memory.opened.path or ("PostgreSQL" if settings.database_url else "in memory")
+    url = f"http://{_reachable(settings.host)}:{port}"
     text = WELCOME.format(
-        version=__version__, url=f"http://{host}:{port}", place=place, subject=settings.subject
+        version=__version__,
+        url=url,
+        place=_place(memory, settings),
+        you=f"user:{settings.subject}" if settings.auth else "user:unknown, like everyone: HOLDFAST_AUTH=off",
+        connect=_connecting(settings, url),
+        command=command(settings),
     )
+    if settings.host in ANY and not settings.allowed_hosts:
+        text += "\nOthers reach it only by names in HOLDFAST_ALLOWED_HOSTS.\n"
     return text if memory.enabled else f"{text}\nMEMORY IS OFF: {memory.reason}\n"
+
+
+def _reachable(host: str) -> str:
+    if host in ANY:
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
+
+
+def _place(memory: Running, settings: Settings) -> str:
+    if is_postgres(settings):
+        return "PostgreSQL"
+    path = memory.opened.path or database_path(settings)
+    return "in memory, gone at the end" if path is None else str(path)
+
+
+def _connecting(settings: Settings, url: str) -> str:
+    if not settings.auth:
+        return f"HOLDFAST_URL={url}"
+    return (
+        f"HOLDFAST_URL={url} HOLDFAST_TOKEN=$({command(settings)} token create --subject {settings.subject})"
+    )
+
+
+def command(settings: Settings) -> str:
+    """How a person calls the command line of this very store: it need not be on their path, nor this its usual one."""
+    beside = Path(sys.executable).with_name("holdfast")
+    found = shutil.which("holdfast")
+    name = "holdfast"
+    if beside.exists() and (found is None or not Path(found).samefile(beside)):
+        name = os.path.relpath(beside) if beside.is_relative_to(Path.cwd()) else str(beside)
+    given = settings.data_dir != load().data_dir
+    return f"HOLDFAST_DATA_DIR={shlex.quote(str(settings.data_dir))} {name}" if given else name
 
 
 def _log_to_stderr() -> None:

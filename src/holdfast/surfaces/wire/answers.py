@@ -182,13 +182,13 @@ UNSHARED = Shape(
 SPACE = Shape(
     "Space",
     (
-        Part("id", ID, lambda space: str(space.id)),
+        Part("id", MAYBE_ID, lambda space: None if space.id is None else str(space.id)),
         Part("kind", TEXT, lambda space: space.kind),
         Part("ref", TEXT, lambda space: space.ref),
         Part("level", _LEVELS, lambda space: space.level),
         Part("source", TEXT, lambda space: space.source),
     ),
-    lambda shown: SpaceInfo(**shown | {"id": UUID(shown["id"])}),
+    lambda shown: SpaceInfo(**shown | {"id": None if shown["id"] is None else UUID(shown["id"])}),
 )
 SPACES = listed("Spaces", "spaces", SPACE)
 

@@ -1,0 +1,68 @@
+"""What is kept of the spaces searched last: what is counted is what it takes, and the ceiling holds."""
+
+import gc
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+import holdfast
+from holdfast.domain.profile import FILES
+from holdfast.entrypoints.python import Memory
+from holdfast.operations.remember import Draft
+from holdfast.storage.views import Views
+from tests.doors.looking import engine_of, write_as
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
+    monkeypatch.setenv("HOLDFAST_RECALL_CACHE_MB", "1")
+    with holdfast.open(":memory:", embedder="none", sweep_seconds=0) as memory:
+        yield memory
+
+
+@contextmanager
+def traced() -> Iterator[None]:
+    tracemalloc.start()
+    try:
+        yield
+    finally:
+        tracemalloc.stop()
+
+
+def views_of(memory: Memory) -> Views:
+    return engine_of(memory).index.views
+
+
+def bytes_in_use() -> int:
+    gc.collect()
+    return tracemalloc.get_traced_memory()[0]
+
+
+def test_many_small_spaces_take_no_more_than_the_ceiling(memory: Memory) -> None:
+    users = [memory.user(f"user{number}") for number in range(130)]
+    for user in users:
+        user.remember_many([{"text": "a walrus", "key": "k"}])
+    views = views_of(memory)
+    with traced():
+        for user in users:
+            assert len(user.recall("walrus")) == 1
+        before = bytes_in_use()
+        views._kept.clear()
+        assert 500_000 < before - bytes_in_use() < 1.2 * 2**20
+    assert views.nbytes <= 2**20
+
+
+def test_what_others_may_see_of_a_space_counts_too(memory: Memory) -> None:
+    alice, agent = memory.user("alice"), memory.agent("bot", user="alice")
+    alice.remember_many([{"text": "a walrus", "key": f"n{number}"} for number in range(1_000)])
+    write_as(memory, FILES, "alice", Draft(text="a walrus of her own", key="private.md"))
+    assert len(alice.recall("walrus")) == 10
+    views = views_of(memory)
+    with traced():
+        counted, before = views.nbytes, bytes_in_use()
+        assert len(agent.recall("walrus", spaces=["user:alice"])) == 10
+        grown = bytes_in_use() - before
+    assert grown > 100_000
+    assert views.nbytes - counted > 0.7 * grown
