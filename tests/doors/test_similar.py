@@ -3,7 +3,9 @@
 import pytest
 
 from holdfast.entrypoints.python import Memory, Own
+from tests.doors.embedders import HERE
 from tests.doors.looking import keys, refused
+from tests.doors.portal import Door
 from tests.support import FixedClock
 
 
@@ -48,6 +50,19 @@ def test_similar_can_be_asked_for_later_and_follows_what_changed(alice: Own) -> 
     assert alice.similar("a") == []
     with refused("not_found"):
         alice.similar("b")
+
+
+@pytest.mark.usefixtures("board")
+def test_the_nearest_in_meaning_is_similar_however_many_newer_ones_are_near(door: Door) -> None:
+    memory = door.open(embedder=f"{HERE}:sensible")
+    alice = memory.user("alice")
+    alice.remember("vehicle", key="same")
+    alice.remember_many([{"text": f"{'automobile ' * 5} x{n}", "key": f"near{n}"} for n in range(30)])
+    alice.remember("car", key="asked")
+    memory.settle()
+    found = alice.similar("asked", limit=50)
+    assert len(found) == 20
+    assert "same" in keys(found)
 
 
 def test_many_rows_are_not_compared(alice: Own) -> None:

@@ -187,3 +187,21 @@ def test_opening_loads_nothing_heavy() -> None:
 
     assert result.stdout.startswith("gte-small")
     assert not {"numpy", "onnxruntime", "tokenizers", "ssl"} & set(result.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "last", ["", "memory.user('alice').recall('walrus')", "atexit.register(memory.close)"]
+)
+def test_a_program_that_ends_while_notes_are_embedded_ends_in_peace(last: str) -> None:
+    """Python ends its background threads wherever they are, and inside onnxruntime that aborted the process."""
+    program = (
+        "import atexit, holdfast; memory = holdfast.open(':memory:', embedder='default');"
+        "[memory.user('alice').remember(f'note {n} on the habits of the walrus') for n in range(60)];"
+        f"memory.index(); {last}"
+    )
+
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert (result.returncode, result.stderr) == (0, "")

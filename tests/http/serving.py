@@ -25,7 +25,7 @@ from holdfast.entrypoints.opening import Running
 from holdfast.entrypoints.python import Memory
 from holdfast.settings import load
 from tests.doors.looking import unchanged
-from tests.support import NOON, FixedClock
+from tests.support import FixedClock
 
 SECRET = Secret(b"the secret of these tests, 32 bytes")
 DAY_SECONDS = 86_400
@@ -205,4 +205,3 @@ def code(answered: httpx2.Response) -> tuple[int, str]:
     """Status and code of a refusal; facts keep the code under its own name."""
     said = answered.json()
     return answered.status_code, said.get("code", said.get("error", "none"))
-

@@ -228,7 +228,12 @@ def test_only_json_in_utf_8_is_a_supported_media_type(service: Service, kind: st
 
 @pytest.mark.parametrize(
     "kind",
-    ["application/json", "Application/JSON", "application/json;charset=UTF-8", 'application/json; charset="utf8"'],
+    [
+        "application/json",
+        "Application/JSON",
+        "application/json;charset=UTF-8",
+        'application/json; charset="utf8"',
+    ],
 )
 def test_json_may_be_called_so_in_several_spellings(service: Service, kind: str) -> None:
     said = service.ask(
@@ -284,7 +289,14 @@ def test_someone_called_access_can_be_let_into_a_system(service: Service) -> Non
 
 
 def test_each_bad_row_of_a_batch_has_its_own_outcome(service: Service) -> None:
-    rows = [{"text": "good"}, {"text": ""}, {"text": "x", "colour": "red"}, 7, None, {"text": "x", "tags": {}}]
+    rows = [
+        {"text": "good"},
+        {"text": ""},
+        {"text": "x", "colour": "red"},
+        7,
+        None,
+        {"text": "x", "tags": {}},
+    ]
     answered = service.send("remember/batch", {"entries": rows}, who="batcher")
     outcomes = [row.get("error", "kept") for row in answered.json()["outcomes"]]
     assert outcomes == ["kept", "missing_value", *["invalid_field"] * 4]
@@ -326,7 +338,9 @@ def test_chunks_over_the_cap_are_refused_though_no_length_was_said(service: Serv
 
 @pytest.mark.parametrize("length", ["-1", "abc", "1, 2", "99999999999999999999999", "0x10", "+5"])
 def test_a_length_that_is_none_is_refused(service: Service, length: str) -> None:
-    head = service.head("POST", "/api/v1/remember", "Content-Type: application/json", f"Content-Length: {length}")
+    head = service.head(
+        "POST", "/api/v1/remember", "Content-Type: application/json", f"Content-Length: {length}"
+    )
     with service.untouched():
         assert service.raw(head).status in (400, 413)
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from holdfast.entrypoints.http.secret import Secret
 from holdfast.entrypoints.http.tokens import mint
-
-SECRET = Secret(b"a secret of the isolation tests, long enough")
-TOKENS_AT = 1_000_000_000_000_000
-"""When it always is, to tokens: the clock of the store runs on its own."""
+from tests.doors.served import SECRET, START
 
 
 @dataclass(frozen=True)
@@ -43,7 +39,7 @@ class Actor:
             subject=self.id,
             kind=self.kind,
             ttl_seconds=3_600,
-            now=TOKENS_AT,
+            now=START,
             roles=self.roles,
             teams=self.teams,
             chats=self.chats,

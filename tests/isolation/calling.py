@@ -142,9 +142,7 @@ class OverSocket:
         content = request.content
         if content:
             headers["content-type"] = "application/json"
-        self._connection.request(
-            request.method, self._prefix + request.target, content or None, headers
-        )
+        self._connection.request(request.method, self._prefix + request.target, content or None, headers)
         response = self._connection.getresponse()
         body = response.read()
         shown = tuple((name.lower(), value) for name, value in response.getheaders())

@@ -4,6 +4,7 @@ were left out still makes sense, and a failure can be cut down to what brings it
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from random import Random
@@ -12,8 +13,8 @@ import holdfast
 from holdfast.entrypoints.http.app import create_app
 from holdfast.entrypoints.python import Memory
 from holdfast.settings import load
+from tests.doors.served import SECRET, START
 from tests.isolation import probes, steps
-from tests.isolation.actors import SECRET, TOKENS_AT
 from tests.isolation.calling import Caller, InProcess
 from tests.isolation.world import Leak, World
 from tests.support import FixedClock
@@ -32,7 +33,7 @@ Connect = Callable[[Memory], Caller]
 
 
 def in_process(memory: Memory) -> Caller:
-    return InProcess(create_app(memory.running, load(rate_per_minute=0), SECRET, lambda: TOKENS_AT))
+    return InProcess(create_app(memory.running, load(rate_per_minute=0), SECRET, lambda: START))
 
 
 @contextmanager
@@ -64,9 +65,7 @@ class Failed(Exception):
         self.told = told
 
 
-def play(
-    world: World, seed: int, numbers: Iterable[int], *, tell: bool = False, progress: int = 0
-) -> None:
+def play(world: World, seed: int, numbers: Iterable[int], *, tell: bool = False, progress: int = 0) -> None:
     told: list[str] = []
     began = time.monotonic()
     for done, number in enumerate(numbers, start=1):
@@ -90,12 +89,14 @@ def play(
             print(f"seed {seed}: {done} operations, {world.sent} requests, {rate:.0f}/s", flush=True)
 
 
-def run(seed: int, operations: int, *, still: bool, connect: Connect = in_process, progress: int = 0) -> int:
-    """Plays a seed; on a failure says how it can be seen again, as briefly as was found. Gives the number of requests."""
+def run(
+    seed: int, operations: int, *, still: bool, connect: Connect = in_process, progress: int = 0
+) -> Counter[str]:
+    """Plays a seed; on a failure says how it can be seen again, as briefly as was found. Gives what came about."""
     try:
         with open_world(still=still, connect=connect) as world:
             play(world, seed, range(operations), progress=progress)
-            return world.sent
+            return world.seen
     except Failed as failed:
         if not isinstance(failed.error, Leak) or connect is not in_process:
             print(*failed.told, sep="\n")
@@ -131,8 +132,7 @@ def shrink(seed: int, failed: Failed, *, still: bool) -> tuple[list[int], Failed
         (
             tail
             for size in TAILS
-            if size < failed.number
-            and fails(tail := list(range(failed.number - size, failed.number + 1)))
+            if size < failed.number and fails(tail := list(range(failed.number - size, failed.number + 1)))
         ),
         list(range(failed.number + 1)),
     )

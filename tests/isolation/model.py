@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from tests.isolation.actors import ACTORS, Actor
+from tests.isolation.actors import Actor
 
 SECOND = 1_000_000
 HOUR = 3_600
@@ -244,10 +244,13 @@ class Model:
 
     def sees(self, actor: Actor, row: Row, needed: int = READ) -> bool:
         """Whether somebody may see an entry now, live or in the trash."""
+        return self.may(actor, writes=False) and self.knows_of(actor, row, needed)
+
+    def knows_of(self, actor: Actor, row: Row, needed: int = READ) -> bool:
+        """The same, but for the rules of their roles, which hide what an entry says, not that it is there."""
         return (
             not row.gone
             and not row.expired(self.now)
-            and self.may(actor, writes=False)
             and self.level(actor, row.space) >= needed
             and self.shows(actor, row)
         )
@@ -391,9 +394,7 @@ class Model:
             if row.head.always
         ]
 
-    def page(
-        self, actor: Actor, space: Space, wanted: Wanted, limit: int
-    ) -> tuple[list[Row], Wanted | None]:
+    def page(self, actor: Actor, space: Space, wanted: Wanted, limit: int) -> tuple[list[Row], Wanted | None]:
         since = self.seq if wanted.since is None else wanted.since
         before = since + 1 if wanted.before is None else wanted.before
         places = {row: row.place(since) for row in self.live(actor, space) if row.born <= since}
@@ -573,9 +574,7 @@ class Model:
             raise Refused("precondition_failed")
         return row
 
-    def edit(
-        self, actor: Actor, target: Target, changes: Changes, expected: int | None
-    ) -> Callable[[], Row]:
+    def edit(self, actor: Actor, target: Target, changes: Changes, expected: int | None) -> Callable[[], Row]:
         space, level, _ = self.seek(actor, target, writes=True)
         if changes.always is not None and level < MANAGE:
             raise Refused("access_denied")
@@ -603,9 +602,7 @@ class Model:
             always=old.always if changes.always is None else changes.always,
         )
 
-    def renew(
-        self, actor: Actor, target: Target, ttl: int | None, expected: int | None
-    ) -> Callable[[], Row]:
+    def renew(self, actor: Actor, target: Target, ttl: int | None, expected: int | None) -> Callable[[], Row]:
         space, _, _ = self.seek(actor, target, writes=True)
 
         def write() -> Row:
@@ -668,9 +665,7 @@ class Model:
         self.rows.append(moved)
         return self._append(moved, actor, state, "renamed")
 
-    def undo(
-        self, actor: Actor, target: Target, to: int | None, expected: int | None
-    ) -> Callable[[], Row]:
+    def undo(self, actor: Actor, target: Target, to: int | None, expected: int | None) -> Callable[[], Row]:
         if to is not None and to < 1:
             raise Refused("invalid_field")
         space, level, _ = self.seek(actor, target, writes=True)
@@ -829,6 +824,7 @@ class Model:
             name = space, grantee, actor.principal
             replaces = name in self.grants
             self.grants[name] = given = Given(asked, expires, self.now)
+            self.touched.add(space)
             if replaces:
                 self._keep_what_stands(space, roots)
             return given
@@ -843,12 +839,11 @@ class Model:
             revoked = [
                 name
                 for name in self.grants
-                if name[0] is space
-                and name[1] == grantee
-                and (held == MANAGE or name[2] == actor.principal)
+                if name[0] is space and name[1] == grantee and (held == MANAGE or name[2] == actor.principal)
             ]
             for name in revoked:
                 del self.grants[name]
+            self.touched.add(space)
             return len(revoked), self._keep_what_stands(space, roots) if revoked else 0
 
         return write
@@ -858,21 +853,23 @@ class Model:
         if space.owner is not None:
             return {space.owner}
         on = {name: given for name, given in self.grants.items() if name[0] is space}
-        roots = {giver for _, _, giver in on} - {name[1] for name, given in on.items() if given.live(self.now)}
+        roots = {giver for _, _, giver in on} - {
+            name[1] for name, given in on.items() if given.live(self.now)
+        }
         return roots if why == "grant" else roots | {actor.principal}
 
     def _keep_what_stands(self, space: Space, roots: set[str]) -> int:
         """A grant stands as long as there is a chain from a root to it of givers who hold its level."""
         live = {
-            name: given
-            for name, given in self.grants.items()
-            if name[0] is space and given.live(self.now)
+            name: given for name, given in self.grants.items() if name[0] is space and given.live(self.now)
         }
         until = dict.fromkeys(live, 0)
         for _ in range(len(live) + 1):
             for name, given in live.items():
                 needed = max(given.level, READWRITE)
-                holds = [until[other] for other in live if other[1] == name[2] and live[other].level >= needed]
+                holds = [
+                    until[other] for other in live if other[1] == name[2] and live[other].level >= needed
+                ]
                 chain = NEVER if name[2] in roots else max(holds, default=0)
                 until[name] = min(chain, given.end)
         for name, given in live.items():
@@ -902,7 +899,9 @@ class Model:
     def create_space(self, actor: Actor, ref: str) -> Callable[[str], Space]:
         if not self.may(actor, writes=True):
             raise Refused("access_denied")
-        if any((space.kind, space.ref, space.owner) == ("shared", ref, actor.principal) for space in self.spaces):
+        if any(
+            (space.kind, space.ref, space.owner) == ("shared", ref, actor.principal) for space in self.spaces
+        ):
             raise Refused("conflict")
 
         def write(id: str) -> Space:
@@ -930,7 +929,3 @@ def _meant(row: Row, target: Target) -> bool:
 
 def is_id(text: str) -> bool:
     return len(text) == 36 and text.count("-") == 4
-
-
-def named(principal: str) -> Actor:
-    return next(actor for actor in ACTORS if actor.principal == principal)

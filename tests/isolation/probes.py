@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from tests.isolation.actors import Actor
 from tests.isolation.calling import Answer, Request
-from tests.isolation.model import READ, READWRITE, SEARCH, Row, Space
+from tests.isolation.model import SEARCH, Row
 from tests.isolation.steps import step
 from tests.isolation.world import World
 
@@ -97,11 +97,7 @@ def probe_searched(world: World) -> None:
     if not rows:
         return
     row = world.rng.choice(rows)
-    asked = [
-        ask
-        for ask in _on_entry(world, row.revision)
-        if ask(row.id).path != "recall/why-not"
-    ]
+    asked = [ask for ask in _on_entry(world, row.revision) if ask(row.id).path != "recall/why-not"]
     ask = world.rng.choice(asked)
     other = world.unknown_id(row.space) if world.chance(0.5) else world.unknown_id()
     _equal(world, actor, ask, row.id, other, f"an entry in {row.space}, which may be searched")
@@ -110,7 +106,11 @@ def probe_searched(world: World) -> None:
 @step(8)
 def probe_private(world: World) -> None:
     """A private row in a space one may otherwise read is like a number that nothing has."""
-    rows = [row for row in world.model.rows if row.partition in ("files", "assistant") and row.space.kind == "user"]
+    rows = [
+        row
+        for row in world.model.rows
+        if row.partition in ("files", "assistant") and row.space.kind == "user"
+    ]
     if not rows:
         return
     row = world.rng.choice(rows)
@@ -150,7 +150,9 @@ def _on_space(world: World) -> Iterator[Callable[[str], Request]]:
     yield lambda ref: Request("POST", "recall", body={"query": "walrus", "spaces": [ref]})
     yield lambda ref: Request("POST", "recall", body={"query": "", "spaces": [ref]})
     yield lambda ref: Request("POST", "remember", body={"space": ref, "key": key, "text": text})
-    yield lambda ref: Request("POST", "remember", body={"space": ref, "key": key, "text": text, "ttl_seconds": 0})
+    yield lambda ref: Request(
+        "POST", "remember", body={"space": ref, "key": key, "text": text, "ttl_seconds": 0}
+    )
     yield lambda ref: Request("POST", "remember/batch", body={"entries": [{"space": ref, "text": text}]})
     yield lambda ref: Request("GET", f"spaces/{quote(ref, safe='')}/grants")
     yield lambda ref: Request("PUT", f"spaces/{quote(ref, safe='')}/grants/user:bob", body={"level": "read"})
@@ -161,10 +163,10 @@ def _on_space(world: World) -> Iterator[Callable[[str], Request]]:
 @step(30)
 def probe_space(world: World) -> None:
     actor = world.actor()
-    closed = list(world.model.blind(actor))
+    closed = sorted(world.model.blind(actor), key=str)
     if not closed:
         return
-    space = world.rng.choice(sorted(closed, key=lambda each: each.id))
+    space = world.rng.choice(closed)
     ask = world.rng.choice(list(_on_space(world)))
     draw = world.rng.random()
     if draw < 0.5:
@@ -173,7 +175,7 @@ def probe_space(world: World) -> None:
         pair = f"{space.kind}:{space.ref}", f"{space.kind}:nobody-{world.sent}"
         if any(one not in closed for one in world.model.meant(actor, pair[0])):
             return
-    _equal(world, actor, ask, *pair, f"{space}")
+    _equal(world, actor, ask, *pair, str(space))
 
 
 def _equal(
@@ -203,8 +205,6 @@ def _veiled(answer: Answer, asked: str) -> object:
 
 # Looking on while somebody else writes
 
-Look = Callable[[World, Actor], Request]
-
 
 def _looks(world: World, actor: Actor, row: Row | None) -> list[Request]:
     looks = [
@@ -216,12 +216,16 @@ def _looks(world: World, actor: Actor, row: Row | None) -> list[Request]:
         Request("GET", "memory/my-memory"),
         Request("GET", "memory/facts"),
         Request("GET", "spaces/~/grants"),
-        Request("POST", "recall", body={"query": "walrus tea deploy", "explain": True}),
         Request("POST", "recall", body={"query": ""}),
-        Request("POST", "memory/recall", body={"query": "walrus"}),
     ]
+    if world.still:  # else a vector may come between
+        looks += [
+            Request("POST", "recall", body={"query": "walrus tea deploy", "explain": True}),
+            Request("POST", "memory/recall", body={"query": "walrus"}),
+        ]
     if not actor.is_admin:
-        looks += [Request("GET", "index"), Request("GET", "admin/stats"), Request("GET", "audit")]
+        looks += [Request("GET", "admin/stats"), Request("GET", "audit")]
+        looks += [Request("GET", "index")] if world.still else []
     if row is not None and _hidden(world, actor, row):
         looks += [ask(row.id) for ask in _on_entry(world, row.revision) if ask(row.id).method == "GET"]
         looks.append(Request("GET", "entry", (("key", row.head.key), ("space", row.space.id))))
@@ -251,6 +255,7 @@ class Onlooker:
         if self._circumstances() != self._before or not model.touched <= model.blind(self._actor):
             return
         again = world.ask(self._actor, self._request, SEARCH)
+        world.seen["looked on"] += 1
         if again.shown != self._answer.shown:
             where = ", ".join(map(str, model.touched)) or "nowhere"
             world.check(
@@ -258,6 +263,3 @@ class Onlooker:
                 f"{self._actor.principal} noticed a write of another in {where} by {self._request}: "
                 f"{self._answer} became {again}",
             )
-
-
-__all__ = ["READWRITE", "Onlooker", "Space", "probe_entry", "probe_private", "probe_searched", "probe_space"]

@@ -15,13 +15,15 @@ from holdfast.operations.recall import Searched, open_shown
 from holdfast.operations.resolve import Target, look_up, opened, seek
 from holdfast.search.duplicates import HINT_COSINE, Verdict, compare
 from holdfast.search.question import read_question
-from holdfast.search.space import Bools, Ints
+from holdfast.search.space import Bools, Floats, Ints
 from holdfast.search.words import read_postings, score_words
 from holdfast.storage.view import View
 
 CANDIDATES = 20
 """Entries looked at, by words and by meaning each."""
 SHOWN = 5
+LEAST_WORDS = 1e-9
+"""Any score of words at all."""
 
 
 def similar(engine: Engine, caller: Caller, target: Target, limit: int = SHOWN) -> list[Similar]:
@@ -39,11 +41,11 @@ def similar(engine: Engine, caller: Caller, target: Target, limit: int = SHOWN) 
     others = np.arange(len(view)) != here
     searched = Searched(sought.entered, visible, view, others)
     cosines = engine.index.views.cosines_to(view, here) * others
-    near = np.union1d(
-        _by_words(engine, view, entry, others), np.flatnonzero(cosines >= HINT_COSINE)[-CANDIDATES:]
-    )
+    near = np.union1d(_by_words(engine, view, entry, others), _best(cosines, HINT_COSINE))
     found = []
     for other in open_shown(engine, searched, view.columns.numbers[near].tolist()):
+        if not other.content.is_text:
+            continue  # since a moment ago
         place = view.position(other.number)
         cosine = 0.0 if place is None else float(cosines[place])
         likeness = compare(entry.text, other.text, cosine)
@@ -58,5 +60,10 @@ def _by_words(engine: Engine, view: View, entry: Entry, others: Bools) -> Ints:
     question = read_question(f"{entry.hint} {entry.text}")
     found = engine.index.views.occurrences(view, question.terms)
     scores = score_words(view.prepared, read_postings(view.prepared, question, found)).score * others
-    best = np.argsort(-scores, kind="stable")[:CANDIDATES]
-    return best[scores[best] > 0.0].astype(np.int32)
+    return _best(scores, LEAST_WORDS)
+
+
+def _best(scores: Floats, least: float) -> Ints:
+    """Places of the highest, of equal ones the newer; in no stated order."""
+    best = np.argsort(scores, kind="stable")[-CANDIDATES:]
+    return best[scores[best] >= least].astype(np.int32)

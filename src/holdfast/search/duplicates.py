@@ -1,5 +1,6 @@
 """Whether a new text only repeats an old one, decided by terms and guards alone; a vector may suggest, never merge.
-Merging is refused where both could matter: numbers, dates, negation, one content word in place of another, or order."""
+Merging is refused where both could matter: numbers, dates, negation, one content word in place of another, tense, or
+order."""
 
 import re
 import unicodedata
@@ -18,6 +19,7 @@ def _terms(words: str) -> frozenset[str]:
     return frozenset(analyse(words))
 
 
+_PAST = re.compile(r"[A-Za-z]{2,}ed\b")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _NUMBER_WORDS = dict(
@@ -30,6 +32,7 @@ _NUMBER_WORDS = dict(
 _NEGATIONS = _terms(
     """no not never none nobody nothing nowhere neither nor without cannot isn't aren't wasn't weren't don't doesn't
     didn't won't wouldn't can't couldn't shouldn't haven't hasn't hadn't mustn't needn't
+    hardly scarcely rarely seldom kaum selten
     nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne weder
     ne pas jamais rien aucun aucune sans non nunca jamás nada nadie ningún ninguna sin tampoco mai nessuno senza"""
 )
@@ -105,6 +108,7 @@ class _Reading:
     in_order: tuple[str, ...]  # content terms, each once, number words as digits
     content: frozenset[str]
     particles: frozenset[str]
+    past: frozenset[str]
     numbers: frozenset[str]
     negated: bool
 
@@ -118,6 +122,7 @@ class _Reading:
             in_order=in_order,
             content=frozenset(in_order),
             particles=_PARTICLES.intersection(_NUMBERED.get(term, term) for term in terms),
+            past=_terms(" ".join(_PAST.findall(text))),
             numbers=_numbers(text, terms),
             negated=not _NEGATIONS.isdisjoint(terms) or bool(_CJK_NEGATION.search(text)),
         )
@@ -130,6 +135,9 @@ def _guard(left: _Reading, right: _Reading) -> str | None:
     # Both sides hold a word the other lacks: a substitution (prod/staging), however alike the rest.
     if _substituted(left.content, right.content) or _substituted(left.particles, right.particles):
         return "substituted word"
+    # "She lives in Rome" and "She lived in Rome" have one stem.
+    if (left.past ^ right.past) & left.content & right.content:
+        return "tense"
     # "Tom owes Mia" and "Mia owes Tom" hold the same words.
     if _shared(left, right.content) != _shared(right, left.content):
         return "order"

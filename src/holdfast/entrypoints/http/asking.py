@@ -150,9 +150,13 @@ class Line:
     def read(self, request: Request, call: Callable[..., Any], response: httpx2.Response) -> Any:
         row = request.route.call if request.route.call.run is call else request.route.purge
         assert row is not None
-        if response.status_code == 200:
-            return row.answer.read(_json(response))
-        raise _error(response)
+        if response.status_code != 200:
+            raise _error(response)
+        shown = _json(response)
+        try:
+            return row.answer.read(shown)
+        except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
+            raise Backend("The server answered something that this client cannot read.") from error
 
 
 def _json(response: httpx2.Response) -> Any:

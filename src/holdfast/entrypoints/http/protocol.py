@@ -26,9 +26,11 @@ class TimedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
+        if self.transport.is_closing():
+            return
         if self._in_head:
             self._head += len(data)
-            if self._head > HEAD_BYTES and not self.transport.is_closing():
+            if self._head > HEAD_BYTES:
                 self._refuse(TooLarge(f"The head of a request may have {HEAD_BYTES} bytes."))
         elif self._waiting is None and self.timeout_keep_alive_task is None and self.cycle.response_complete:
             # What still comes of a request that was answered, or empty lines before the next.

@@ -3,9 +3,11 @@ here. One text at a time: int8 vectors depend on what else is in a batch, and ou
 
 from __future__ import annotations
 
+import atexit
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import Condition, Lock, current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 from holdfast.contracts.embedder import EmbedderBroken
@@ -26,6 +28,7 @@ MAX_CHARACTERS = 16_384
 """More than any model here reads; keeps the tokenizer's time bounded."""
 
 REPAIR = "run `holdfast model fetch`"
+LONGEST_CALL_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,36 @@ class Loaded:
     inputs: frozenset[str]
 
 
+class _Calls:
+    """Who is inside the two libraries. A background thread that Python ends there, because the program ends, takes the
+    whole process down with an abort: so the end waits for it, and no such thread enters any more."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._inside = 0
+        self._over = False
+        self._process = os.getpid()
+        atexit.register(self._end)
+
+    def __enter__(self) -> None:
+        with self._changed:
+            if self._over and current_thread() is not main_thread():
+                raise SystemExit  # which ends a thread, and says nothing
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._inside -= 1
+            self._changed.notify_all()
+
+    def _end(self) -> None:
+        if os.getpid() != self._process:
+            return  # a fork, which has none of those threads
+        with self._changed:
+            self._over = True
+            self._changed.wait_for(lambda: not self._inside, LONGEST_CALL_SECONDS)
+
+
 class OnnxEmbedder:
     """Opening reads the manifest alone. The model is checked against it and loaded (a third of a second, about 150 MB)
     with the first text; a file that is not what was fetched is EmbedderBroken then, until it changes."""
@@ -42,6 +75,7 @@ class OnnxEmbedder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._manifest = _manifest_of(folder)
+        self._calls = _Calls()
         self._loading = Lock()
         self._loaded: Loaded | None = None
         self._broken: tuple[object, EmbedderBroken] | None = None
@@ -55,6 +89,18 @@ class OnnxEmbedder:
         return self._manifest.dimensions
 
     def embed(self, text: str) -> NDArray[np.float32]:
+        with self._calls:
+            return self._embed(text)
+
+    embed_query = embed
+    """These models have no prefix: a question is embedded like a note."""
+
+    def check(self) -> None:
+        """Loads the model now. Raises EmbedderBroken."""
+        with self._calls:
+            self._loaded or self._load()
+
+    def _embed(self, text: str) -> NDArray[np.float32]:
         import numpy as np
 
         loaded = self._loaded or self._load()
@@ -77,13 +123,6 @@ class OnnxEmbedder:
         if mean.shape != (self.dimensions,) or not 0.0 < length < float("inf"):
             raise EmbedderBroken(f"The model {self.model_id} gave no usable vector; {REPAIR}.")
         return mean / np.float32(length)
-
-    embed_query = embed
-    """These models have no prefix: a question is embedded like a note."""
-
-    def check(self) -> None:
-        """Loads the model now. Raises EmbedderBroken."""
-        self._loaded or self._load()
 
     def _load(self) -> Loaded:
         with self._loading:

@@ -71,7 +71,27 @@ _KEPT = (
     Part("persisted", SWITCH, lambda kept: kept.persisted),
     Part("note", TEXT, lambda kept: kept.note, optional=True),
 )
-STORED = Shape("Stored", _KEPT, _read_remembered)
+
+
+def _show_stored(kept: Remembered) -> Json:
+    """What the parts say, in one go: it is shown for every write."""
+    id, key, space, revision, created, expires, redacted, persisted, note, category = kept
+    shown: Json = {
+        "id": None if id is None else str(id),
+        "key": key,
+        "space": None if space is None else str(space),
+        "category": category,
+        "revision": revision,
+        "created": created,
+        "updated": kept.updated,
+        "expires_at": moment(expires),
+        "redacted": redacted,
+        "persisted": persisted,
+    }
+    return shown if note is None else shown | {"note": note}
+
+
+STORED = Shape("Stored", _KEPT, _read_remembered, _show_stored)
 REMEMBERED = Shape(
     "Remembered",
     (

@@ -1,0 +1,192 @@
+"""The OpenAPI document says all that the server does and nothing else: read, and tried by Schemathesis."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from holdfast.domain.errors import family
+from holdfast.entrypoints.http.claims import Reason
+from holdfast.entrypoints.http.routes import ROUTES
+from tests.http.serving import Service, serving
+
+LONG = os.environ.get("HOLDFAST_FAULTS") == "long"
+HERE = Path(__file__).parent
+METHODS = {"get", "post", "put", "patch", "delete"}
+
+
+@pytest.fixture(scope="module")
+def document(service: Service) -> dict[str, Any]:
+    said: dict[str, Any] = service.ask("GET", "/openapi.json", who=None).json()
+    return said
+
+
+def _operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            assert method in METHODS
+            yield f"{method.upper()} {path}", operation
+
+
+def _is_valid(document: dict[str, Any], schema: dict[str, Any], value: Any) -> bool:
+    return jsonschema_rs.is_valid(
+        {**schema, "components": document["components"]}, value, validate_formats=True
+    )
+
+
+def test_every_route_is_described(document: dict[str, Any]) -> None:
+    described = {name for name, _ in _operations(document)}
+    assert {f"{route.method} /api/v1/{route.path}" for route in ROUTES} <= described
+    assert {
+        f"GET {path}" for path in ("/", "/docs", "/healthz", "/metrics", "/openapi.json", "/readyz")
+    } <= described
+    assert len(described) == len(ROUTES) + 6
+    assert document["openapi"].startswith("3.1")
+
+
+def test_every_operation_has_a_name_of_its_own_and_a_sentence(document: dict[str, Any]) -> None:
+    names = [operation["operationId"] for _, operation in _operations(document)]
+    assert len(set(names)) == len(names)
+    assert all(operation["summary"] for _, operation in _operations(document))
+    assert all(
+        parameter["description"]
+        for _, operation in _operations(document)
+        for parameter in operation.get("parameters", ())
+    )
+
+
+def test_every_status_that_a_route_can_come_to_is_documented(document: dict[str, Any]) -> None:
+    always = {"200", "400", "401", "403", "404", "405", "409", "413", "423", "429", "500", "503"}
+    by_name = dict(_operations(document))
+    for route in ROUTES:
+        operation = by_name[f"{route.method} /api/v1/{route.path}"]
+        expected = always | ({"415"} if route.takes_body else set())
+        expected |= {"412", "507"} if route.call.writes else set()
+        expected |= {"304"} if route.call.answer.name == "Entry" and not route.call.writes else set()
+        assert operation["responses"].keys() == expected
+
+
+def test_every_code_of_the_closed_list_is_shown_as_an_error_body(document: dict[str, Any]) -> None:
+    shown = {
+        code
+        for response in document["components"]["responses"].values()
+        for code in response["content"]["application/json"]["examples"]
+    }
+    assert shown == set(family())
+
+
+def test_the_headers_of_refusals_are_documented(document: dict[str, Any]) -> None:
+    for status, header in (("401", "WWW-Authenticate"), ("405", "Allow"), ("429", "Retry-After")):
+        assert header in document["components"]["responses"][f"Error{status}"]["headers"]
+
+
+def test_every_example_is_what_its_schema_says(document: dict[str, Any]) -> None:
+    count = 0
+    refusals = {"parameters": (), "responses": document["components"]["responses"]}
+    for name, operation in (*_operations(document), ("refusals", refusals)):
+        bodies = [operation["requestBody"]] if "requestBody" in operation else []
+        for part in (*operation["responses"].values(), *bodies):
+            for content in part.get("content", {}).values():
+                examples = [each["value"] for each in content.get("examples", {}).values()]
+                examples += [content["example"]] if "example" in content else []
+                for example in examples:
+                    assert _is_valid(document, content["schema"], example), (name, example)
+                    count += 1
+        for parameter in operation.get("parameters", ()):
+            if "example" in parameter:
+                assert _is_valid(document, parameter["schema"], parameter["example"]), (
+                    name,
+                    parameter["name"],
+                )
+    assert count > 100
+
+
+def test_every_answer_of_the_api_has_an_example(document: dict[str, Any]) -> None:
+    for name, operation in _operations(document):
+        if "/api/v1/" in name:
+            assert operation["responses"]["200"]["content"]["application/json"]["examples"]
+
+
+def test_every_reference_and_link_leads_somewhere(document: dict[str, Any]) -> None:
+    for pointer in re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(document)):
+        found: Any = document
+        for step in pointer.split("/"):
+            found = found[step]
+    operations = {operation["operationId"]: operation for _, operation in _operations(document)}
+    links = [
+        link
+        for operation in operations.values()
+        for link in operation["responses"]["200"].get("links", {}).values()
+    ]
+    assert len(links) >= 15
+    for link in links:
+        taken = {parameter["name"] for parameter in operations[link["operationId"]]["parameters"]}
+        assert link["parameters"].keys() <= taken
+
+
+def test_an_id_in_a_path_is_said_to_be_a_uuid(document: dict[str, Any]) -> None:
+    [id] = [
+        parameter
+        for parameter in document["paths"]["/api/v1/entries/{id}"]["get"]["parameters"]
+        if parameter["name"] == "id"
+    ]
+    assert (id["schema"]["format"], id["required"]) == ("uuid", True)
+
+
+def test_the_reasons_of_a_401_are_listed(document: dict[str, Any]) -> None:
+    listed = document["components"]["schemas"]["Error"]["properties"]["reason"]["enum"]
+    assert set(listed) == {reason.value for reason in Reason}
+
+
+# Schemathesis
+
+
+def _tried(service: Service, folder: Path, *options: str, token: bool = True) -> int:
+    """How many cases were tried; none may fail."""
+    headers = (
+        ["-H", f"Authorization: Bearer {service.token('tester', roles=['admin', 'tester'])}"] if token else []
+    )
+    config = ["--config-file", str(HERE / "schemathesis.toml")]
+    asked = ["run", f"{service.url}/openapi.json", "--checks", "all", "--no-color", "--warnings", "off"]
+    done = subprocess.run(
+        [Path(sys.executable).with_name("st"), *config, *asked, *headers, *options],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2_000:]
+    count = re.search(r"(\d+) generated, \1 passed|(\d+) generated, (\d+) passed", done.stdout)
+    assert count is not None, done.stdout[-2_000:]
+    return int(count[1] or count[2])
+
+
+@pytest.fixture
+def tried() -> Iterator[Service]:
+    with serving() as service:
+        yield service
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3_600)
+def test_no_case_that_schemathesis_makes_fails(tried: Service, tmp_path: Path) -> None:
+    """Shortly, with a fixed seed; with HOLDFAST_FAULTS=long in all phases, at least 5,000 cases of a new seed."""
+    if LONG:
+        count = _tried(tried, tmp_path, "-n", "60") + _tried(tried, tmp_path, "-n", "10", token=False)
+        print(f"{count} cases")
+        assert count >= 5_000
+        return
+    count = _tried(tried, tmp_path, "--seed", "1", "-n", "2", "--phases", "examples,fuzzing,stateful")
+    count += _tried(
+        tried, tmp_path, "--seed", "1", "--phases", "coverage", "--include-tag", "facts", token=False
+    )
+    assert count >= 300
