@@ -21,6 +21,8 @@ from tests.support import FixedClock
 
 KEY = "5" * 64
 ONLOOKERS = 0.06
+OFTEN = 0.6
+"""How often somebody looks on, and how often where a private row is written."""
 EMBEDDER = "tests.doors.embedders:sensible"
 TAILS = (50, 200, 1_000, 4_000)
 SHRINKING_SECONDS = 60.0
@@ -73,7 +75,8 @@ def play(world: World, seed: int, numbers: Iterable[int], *, tell: bool = False,
         world.trace = []
         do = world.rng.choices(_DO, _WEIGHTS)[0]
         try:
-            onlooker = probes.Onlooker(world) if world.chance(ONLOOKERS) else None
+            share = OFTEN if do is steps.plant_private else ONLOOKERS
+            onlooker = probes.Onlooker(world) if world.chance(share) else None
             world.look_again()
             do(world)
             world.look_again()

@@ -198,8 +198,8 @@ class Model:
     """By space, grantee and giver."""
     rules: dict[str, tuple[bool, bool]] = field(default_factory=dict)
     receipts: dict[tuple[str, str], Receipt] = field(default_factory=dict)
-    touched: set[Space] = field(default_factory=set)
-    """Where something changed since this was last emptied."""
+    touched: set[Space | Row] = field(default_factory=set)
+    """What changed since this was last emptied."""
 
     # Access
 
@@ -436,13 +436,13 @@ class Model:
                 restores=restores,
             )
         )
-        self.touched.add(row.space)
+        self.touched.add(row)
         return row
 
     def _remove(self, row: Row) -> None:
         self.rows.remove(row)
         row.gone = True
-        self.touched.add(row.space)
+        self.touched.add(row)
         self.receipts = {name: kept for name, kept in self.receipts.items() if kept.row is not row}
 
     def _free(self, space: Space, row: Row, key: str) -> None:
@@ -496,7 +496,7 @@ class Model:
             kept = self._put(actor, space, level, partition, draft, expires, made_key)
             if superseded is not None and superseded is not kept.row:
                 superseded.trashed_us = self.now
-                self.touched.add(superseded.space)
+                self.touched.add(superseded)
             return kept
 
         return space, write
@@ -697,7 +697,7 @@ class Model:
             row = self._found(actor, target, space, expected)
             self._require_delete(actor, row, level)
             row.trashed_us = self.now
-            self.touched.add(space)
+            self.touched.add(row)
             return row
 
         return write
@@ -714,7 +714,7 @@ class Model:
             self._require_delete(actor, row, level)
             self._free(space, row, row.head.key)
             row.trashed_us = None
-            self.touched.add(space)
+            self.touched.add(row)
             return row
 
         return write
@@ -921,6 +921,13 @@ class Model:
     def blind(self, actor: Actor) -> set[Space]:
         """Where somebody has no standing at all."""
         return {space for space in self.spaces if not self.standing(actor, space)}
+
+    def hidden(self, actor: Actor, changed: Space | Row) -> bool:
+        """Whether nothing that somebody searches, lists or counts may tell of a change."""
+        if isinstance(changed, Space):
+            return not self.standing(actor, changed)
+        kept_back = changed.partition == "internal" or not self.shows(actor, changed)
+        return kept_back or not self.standing(actor, changed.space)
 
 
 def _meant(row: Row, target: Target) -> bool:

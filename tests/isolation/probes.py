@@ -1,5 +1,5 @@
-"""Twins: the same request once about what is there but not the caller's, once about what is nowhere. Status, headers and
-every byte must be equal, whatever the owner does meanwhile."""
+"""Twins: the same request once about what is there but not the caller's, once about what is nowhere. Status, headers
+and every byte must be equal, whatever the owner does meanwhile."""
 
 from __future__ import annotations
 
@@ -252,7 +252,9 @@ class Onlooker:
 
     def look_again(self) -> None:
         world, model = self._world, self._world.model
-        if self._circumstances() != self._before or not model.touched <= model.blind(self._actor):
+        if self._circumstances() != self._before or not all(
+            model.hidden(self._actor, changed) for changed in model.touched
+        ):
             return
         again = world.ask(self._actor, self._request, SEARCH)
         world.seen["looked on"] += 1

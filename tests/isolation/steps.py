@@ -109,7 +109,7 @@ def _draft(world: World, actor: Actor, *, fact: bool = False) -> Draft:
     supersedes = None if fact or not world.chance(0.05) else world.address(actor, READWRITE)
     return Draft(
         world.text(),
-        world.key() if fact or crowded or world.chance(0.85) else None,
+        world.key() if fact or crowded or world.chance(0.92) else None,
         hint=None if fact or not world.chance(0.3) else f"about {world.marks.new()}",
         category=_category(world, 0.3),
         tags=_tags(world, 0.3),
@@ -138,7 +138,7 @@ def _said(draft: Draft, ref: str | None) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value is not None}
 
 
-@step(60)
+@step(50)
 def remember(world: World) -> None:
     actor = world.actor()
     ref, draft = world.place(actor), _draft(world, actor)
@@ -205,7 +205,7 @@ def remember_many(world: World) -> None:
         world.kept(said, kept)
 
 
-@step(14)
+@step(10)
 def store_fact(world: World) -> None:
     actor = world.actor()
     draft = _draft(world, actor, fact=True)
@@ -232,11 +232,11 @@ def store_fact(world: World) -> None:
     )
 
 
-@step(8)
+@step(12)
 def plant_private(world: World) -> None:
     """Files and the assistant's rows, in users' spaces above all."""
     actor = world.actor()
-    space = world.rng.choice(world.model.spaces)
+    space = world.model.own(actor) if world.chance(0.6) else world.rng.choice(world.model.spaces)
     if not world.model.may(actor, writes=True) or world.model.level(actor, space) < READWRITE:
         return
     partition = world.rng.choice(("files", "assistant"))
@@ -298,7 +298,7 @@ def _history(world: World, answer: Answer, row: Row, limit: int) -> None:
     world.equal([{name: each[name] for name in expected[0]} for each in said], expected, "history")
 
 
-@step(8)
+@step(14)
 def similar(world: World) -> None:
     actor = world.actor()
     target, path, said = _named(world, actor, READ)
@@ -761,7 +761,7 @@ def trash(world: World) -> None:
     )
 
 
-@step(12)
+@step(16)
 def purge(world: World) -> None:
     actor = world.actor()
     target, path, said = _named(world, actor, READWRITE)
@@ -821,7 +821,7 @@ def forget(world: World) -> None:
     )
 
 
-@step(1)
+@step(2)
 def forget_all(world: World) -> None:
     actor = world.actor()
     if world.chance(0.5):
@@ -845,9 +845,14 @@ def forget_all(world: World) -> None:
 def share(world: World) -> None:
     actor = world.actor()
     ref = world.place(actor, MANAGE if world.chance(0.5) else READWRITE)
+    given = [name for name, grant in world.model.grants.items() if grant.level >= READWRITE]
+    if given and world.chance(0.3):  # on to others
+        space, holder, _ = world.rng.choice(given)
+        actor = next(each for each in ACTORS if each.principal == holder)
+        ref = space.id
     grantee = world.actor().principal
     level = world.rng.choice(LEVELS[1:]) if world.chance(0.98) else "everything"
-    ttl = world.rng.choice((60, HOUR, DAY, 20 * DAY)) if world.chance(0.6) else None
+    ttl = world.rng.choice((60, HOUR, DAY, 20 * DAY)) if world.chance(0.5) else None
     body = {"level": level} | ({} if ttl is None else {"ttl_seconds": ttl})
     request = Request(
         "PUT", f"spaces/{quote(ref or '~', safe='')}/grants/{quote(grantee, safe='')}", body=body,
@@ -869,7 +874,7 @@ def share(world: World) -> None:
     )
 
 
-@step(18)
+@step(7)
 def unshare(world: World) -> None:
     actor, ref = world.actor(), None
     grantee = world.actor().principal
@@ -895,7 +900,7 @@ def unshare(world: World) -> None:
     )
 
 
-@step(10)
+@step(8)
 def grants(world: World) -> None:
     actor = world.actor()
     ref = world.place(actor)

@@ -26,7 +26,6 @@ from tests.isolation.model import (
     READ,
     READWRITE,
     RECEIPT_US,
-    SEARCH,
     Draft,
     Kept,
     Model,
@@ -289,7 +288,7 @@ class World:
         return self.rng.choice(TEMPLATES).format(self.marks.new())
 
     def key(self) -> str:
-        if self.chance(0.6):
+        if self.chance(0.75):
             return self.rng.choice(KEYS)
         return f"{self.rng.choice(('own', 'plan'))}/{self.marks.new()}"
 
@@ -426,12 +425,6 @@ class World:
         row = write(kept.key).row
         self.adopt(row, str(kept.id))
         self.equal(kept.revision, row.revision, "revision of a planted row")
-
-    def readable(self, actor: Actor, row: Row) -> bool:
-        return self.model.sees(actor, row, READ)
-
-    def findable(self, actor: Actor, row: Row) -> bool:
-        return self.model.sees(actor, row, SEARCH) and row.partition != "internal"
 
 
 def _lasting(answer: Answer) -> object:

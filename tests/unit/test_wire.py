@@ -32,6 +32,7 @@ CONTENTS = st.builds(
     conversation=st.none() | TEXTS,
     speaker=st.none() | TEXTS,
     at_us=st.none() | MOMENTS,
+    restores=st.none(),
 )
 OWNERS = st.sampled_from(PrincipalKind).flatmap(
     lambda kind: st.sampled_from(["alice", "https://issuer|bob", "a:b"]).map(lambda id: Principal(kind, id))

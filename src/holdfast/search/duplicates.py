@@ -32,7 +32,7 @@ _NUMBER_WORDS = dict(
 _NEGATIONS = _terms(
     """no not never none nobody nothing nowhere neither nor without cannot isn't aren't wasn't weren't don't doesn't
     didn't won't wouldn't can't couldn't shouldn't haven't hasn't hadn't mustn't needn't
-    hardly scarcely rarely seldom kaum selten
+    scarcely rarely seldom kaum selten
     nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne weder
     ne pas jamais rien aucun aucune sans non nunca jamás nada nadie ningún ninguna sin tampoco mai nessuno senza"""
 )

@@ -22,7 +22,7 @@ NEVER_MERGED = [
     ("The user drinks coffee", "The user doesn't drink coffee"),
     ("The user drinks coffee", "The user never drinks coffee"),
     ("The user drinks coffee", "The user rarely drinks coffee"),
-    ("The tests on the old runner fail", "The tests on the old runner hardly fail"),
+    ("The tests on the old runner fail", "The tests on the old runner seldom fail"),
     ("She can eat gluten", "She can’t eat gluten"),
     ("She lives in Berlin", "She lived in Berlin"),
     ("The key expires in June", "The key expired in June"),

@@ -82,7 +82,7 @@ def _is_utf8(parameter: str) -> bool:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
-    if False:
+    if len(made) != len(pairs):
         raise ValueError("a name is given twice")
     return made
 

@@ -58,6 +58,13 @@ PROVENANCE = {
 }
 
 
+CHANGE = {
+    "type": "string",
+    "description": "Why this revision exists.",
+    "enum": [change.value for change in Change],
+}
+
+
 def _content_parts(of: Callable[[Any], Content], text: str = "text") -> tuple[Part, ...]:
     return (
         Part("key", TEXT, lambda value: of(value).key),
@@ -106,6 +113,7 @@ def _entry_parts(of: Callable[[Any], Entry], text: str = "text") -> tuple[Part, 
         Part("partition", TEXT, lambda value: of(value).partition.label),
         *_content_parts(lambda value: of(value).content, text),
         Part("revision", WHOLE, lambda value: of(value).revision),
+        Part("change", CHANGE, lambda value: of(value).content.change.value),
         Part("created_at", MOMENT, lambda value: moment(of(value).created_us)),
         Part("updated_at", MOMENT, lambda value: moment(of(value).updated_us)),
         Part("expires_at", MAYBE_MOMENT, lambda value: moment(of(value).expires_us)),
@@ -127,7 +135,7 @@ def _read_entry(shown: Json, text: str = "text") -> Entry:
         owner=parse_grantee(shown["owner"]),
         partition=Partition[shown["partition"].upper()],
         revision=shown["revision"],
-        content=_read_content(shown, text),
+        content=_read_content(shown, text, shown["change"]),
         created_us=created,
         updated_us=updated,
         expires_us=micros(shown["expires_at"]),
@@ -157,6 +165,7 @@ def _show_entry(entry: Entry) -> Json:
         "at": moment(content.at_us),
         "provenance": _provenance(content),
         "revision": revision,
+        "change": content.change.value,
         "created_at": moment(created),
         "updated_at": moment(updated),
         "expires_at": moment(expires),
