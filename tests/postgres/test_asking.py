@@ -49,6 +49,11 @@ class TestAsked:
             asked.rows()
         assert db.execute("SELECT count(*) FROM kept").fetchone() == (0,)
 
+    def test_leaves_the_connection_as_it_was_when_a_value_cannot_be_sent(self, db: Any) -> None:
+        with pytest.raises(psycopg.DataError):
+            Asked(db, [(b"SELECT 1", {}), (b"SELECT %(text)s::text", {"text": "a\0b"})])
+        assert db.execute("SELECT 1").fetchone() == (1,)
+
     def test_says_why_the_server_went_away(self, dsn: str, db: Any) -> None:
         asked = Asked(db, [(b"SELECT pg_sleep(60)", {})])
         with psycopg.connect(dsn, autocommit=True) as other:

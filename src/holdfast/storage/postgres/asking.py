@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 from psycopg import errors
-from psycopg.abc import PQGen
+from psycopg.abc import Buffer, PQGen
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.generators import fetch, send
 from psycopg.pq import ExecStatus, Format
@@ -31,6 +31,13 @@ class Numbered(NamedTuple):
     sql: bytes
     names: tuple[str, ...]
     formats: tuple[PyFormat, ...]
+
+
+class _Adapted(NamedTuple):
+    sql: bytes
+    given: Sequence[Buffer | None]
+    types: tuple[int, ...]
+    formats: Sequence[Format]
 
 
 @lru_cache(maxsize=1_024)
@@ -58,26 +65,36 @@ class Asked:
         self._plans = plans
         self._expected: list[bytes | None] = []
         """For every answer to come the plan it confirms; None for rows."""
+        adapted = [self._adapt(sql, values) for sql, values in statements]
         self._pgconn.enter_pipeline_mode()
         try:
-            for sql, values in statements:
-                self._send(sql, values)
+            for one in adapted:
+                self._send(*one)
             self._pgconn.pipeline_sync()
             db.wait(send(self._pgconn))
         except BaseException:
             db.close()
             raise
 
-    def _send(self, sql: bytes, values: Values) -> None:
+    def _adapt(self, sql: bytes, values: Values) -> _Adapted:
+        """Before anything is sent: a value that cannot be leaves the connection as it was."""
         statement, adapting = numbered(sql), self._adapting
         given = adapting.dump_sequence([values[name] for name in statement.names], statement.formats)
-        types, formats = adapting.types or (), adapting.formats
+        return _Adapted(statement.sql, given, adapting.types or (), adapting.formats or ())
+
+    def _send(
+        self,
+        sql: bytes,
+        given: Sequence[Buffer | None],
+        types: tuple[int, ...],
+        formats: Sequence[Format],
+    ) -> None:
         if self._plans is None:
-            self._pgconn.send_query_params(statement.sql, given, types, formats, Format.BINARY)
+            self._pgconn.send_query_params(sql, given, types, formats, Format.BINARY)
         else:
             plan = b"holdfast_" + blake2b(b"%r%b" % (types, sql), digest_size=12).hexdigest().encode()
             if plan not in self._plans:
-                self._pgconn.send_prepare(plan, statement.sql, types)
+                self._pgconn.send_prepare(plan, sql, types)
                 self._expected.append(plan)
             self._pgconn.send_query_prepared(plan, given, formats, Format.BINARY)
         self._expected.append(None)
