@@ -104,6 +104,7 @@ def cached_notes() -> CachedNotes:
     return CachedNotes(_default(), _FILE)
 
 
+@lru_cache(maxsize=1)
 def by_words() -> WordVectors:
     return WordVectors()
 

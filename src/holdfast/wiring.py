@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from holdfast.contracts.clock import Clock
@@ -28,6 +29,9 @@ from holdfast.operations.engine import Engine
 from holdfast.operations.index import Index
 from holdfast.settings import Settings
 from holdfast.storage.sealed import check_canary, open_sealed
+
+if TYPE_CHECKING:
+    from holdfast.storage.postgres.scale import Spread
 
 DATABASE = "holdfast.db"
 MEMORY = "sqlite://"
@@ -181,8 +185,8 @@ def _open_store(settings: Settings, path: Path | None, keys: Masters) -> Store:
     return store.open_file(path, durable=settings.durable, check=check)
 
 
-def distribute(url: str) -> dict[str, str]:
-    """Where each table lies after it was spread over a Citus cluster."""
+def distribute(url: str) -> Spread:
+    """Spreads the tables over a Citus cluster."""
     try:
         from holdfast.storage.postgres import scale
     except ImportError as error:

@@ -1,5 +1,6 @@
 """PostgreSQL under the suite: one server a test process, started at the first test that needs it, one database that is
-emptied between tests. HOLDFAST_TEST_POSTGRES names a database to use instead."""
+emptied between tests. HOLDFAST_TEST_POSTGRES names a server to use instead, where each process makes a database of its
+own; or a Citus cluster, whose database is used itself and spread over it."""
 
 from __future__ import annotations
 
@@ -13,14 +14,17 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from holdfast.contracts.storage import Store
+from holdfast.storage.postgres import scale
 from holdfast.storage.postgres import store as postgres
 from holdfast.storage.postgres.migrate import migrate
 from holdfast.storage.postgres.terms import term_number
 
 DSN = "HOLDFAST_TEST_POSTGRES"
-"""A database of a superuser that the suite may empty."""
+"""A database of a superuser; one with the extension `citus` is emptied."""
 
 _TABLES = (
     *("entries", "revisions", "labels", "terms", "derived", "progress", "spaces", "space_names", "data_keys"),
@@ -79,10 +83,38 @@ def _term(number: int) -> str:
 
 @cache
 def database() -> str:
-    """The DSN of a database with today's schema."""
-    dsn = os.environ.get(DSN) or server().get_uri()
+    """The DSN of a database with today's schema, of this process alone."""
+    given = os.environ.get(DSN)
+    if given is None:
+        dsn = str(server().get_uri())
+    elif _is_cluster(given):
+        assert "PYTEST_XDIST_WORKER" not in os.environ, (
+            "test processes share a cluster's database: run with -n 0"
+        )
+        dsn = given
+    else:
+        dsn = _own_database(given)
     migrate(dsn)
-    return str(dsn)
+    if given is not None and _is_cluster(dsn):
+        scale.distribute(dsn)
+    return dsn
+
+
+def _is_cluster(dsn: str) -> bool:
+    with psycopg.connect(dsn) as db:
+        return bool(db.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'").fetchall())
+
+
+def _own_database(given: str) -> str:
+    name = sql.Identifier(f"holdfast_suite_{os.getpid()}")
+    _execute(given, sql.SQL("CREATE DATABASE {}").format(name))
+    atexit.register(_execute, given, sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+    return make_conninfo(given, dbname=f"holdfast_suite_{os.getpid()}")
+
+
+def _execute(dsn: str, statement: sql.Composed) -> None:
+    with psycopg.connect(dsn, autocommit=True) as db:
+        db.execute(statement)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlencode
@@ -19,7 +20,7 @@ _numbers = itertools.count(1)
 @contextmanager
 def empty_database(login: str | None = None) -> Iterator[str]:
     """The DSN of a new database, owned by a login if one is named; gone afterwards."""
-    name = f"holdfast_test_{next(_numbers)}"
+    name = f"holdfast_test_{os.getpid()}_{next(_numbers)}"
     with psycopg.connect(database(), autocommit=True) as db:
         db.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
         owner = sql.SQL(" OWNER {}").format(sql.Identifier(login)) if login else sql.SQL("")

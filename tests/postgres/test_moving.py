@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import psycopg
 import pytest
 
 import holdfast
 from holdfast.domain.errors import Conflict
 from holdfast.entrypoints.moving import move_store
 from holdfast.entrypoints.python import Memory
+from holdfast.storage.postgres.store import open_database
 from tests.doors import embedders
 from tests.doors.embedders import HERE, Switchboard
 from tests.postgres.databases import empty_database, url_of
@@ -40,6 +42,13 @@ def fill(memory: Memory) -> None:
     memory.administration("root").set_participants("chat-1", ["user:alice", "user:bob"])
     memory.administration("root").set_rules("intern", {"ai.memory.read": False})
     memory.settle()
+
+
+def asked_again(memory: Memory) -> object:
+    """What the idempotency key of `fill` is answered; a store that knew nothing of it would write."""
+    return memory.user("alice").facts.store(
+        "prefs/lang", "prefers Python", tags=["a", "b"], idempotency_key="once"
+    )
 
 
 def told(memory: Memory) -> dict[str, object]:
@@ -78,6 +87,7 @@ def test_a_store_moved_there_and_back_is_the_same_to_everyone(
 ) -> None:
     with opened(source) as memory:
         before = told(memory)
+        answer = asked_again(memory)
     made = len(board.notes)
     with empty_database() as database:
         dsn = url_of(database)
@@ -88,10 +98,12 @@ def test_a_store_moved_there_and_back_is_the_same_to_everyone(
         with opened(dsn) as memory:
             memory.settle()
             assert told(memory) == before
+            assert asked_again(memory) == answer
         assert move_store(dsn, str(tmp_path / "back.db"), key=KEY).entries == moved.entries
     with opened(tmp_path / "back.db") as memory:
         memory.settle()
         assert told(memory) == before
+        assert asked_again(memory) == answer
     assert len(board.notes) == made, "no vector is made again"
 
 
@@ -129,6 +141,72 @@ def test_what_was_written_meanwhile_is_brought_over_by_moving_again(source: Path
             keys = [entry.key for entry in memory.user("alice").list()]
             assert "later" in keys
             assert "sofa" not in keys
+
+
+def test_who_may_read_is_brought_over_by_moving_again_although_no_entry_changed(source: Path) -> None:
+    with empty_database() as database:
+        dsn = url_of(database)
+        move_store(str(source), dsn, key=KEY)
+        with opened(source) as memory:
+            alice, root = memory.user("alice"), memory.administration("root")
+            alice.unshare("user:bob", space="shared:team")
+            alice.share("user:carol", space="shared:team", level="read")
+            root.set_participants("chat-1", ["user:carol"])
+            root.set_rules("intern", {"ai.memory.read": True})
+            there = told(memory)
+        move_store(str(source), dsn, key=KEY)
+        with opened(dsn) as memory:
+            assert told(memory) == there
+            assert [space.ref for space in memory.user("carol").spaces() if space.kind == "shared"] == [
+                "team"
+            ]
+            assert not [space for space in memory.user("bob").spaces() if space.kind == "shared"]
+
+
+def test_answers_to_idempotency_keys_and_models_that_went_meanwhile_are_not_left_behind(source: Path) -> None:
+    with empty_database() as database:
+        dsn = url_of(database)
+        move_store(str(source), dsn, key=KEY)
+        with opened(source) as memory:
+            store = memory._engine().sealed.store
+            assert store.write(lambda tx: tx.receipts.delete_before(1 << 60, 100)) == 1
+            [model] = store.models.all()
+            store.write(lambda tx: tx.derived.drop_model(model.model, 10_000))
+            store.write(lambda tx: tx.models.delete(model.model))
+        move_store(str(source), dsn, key=KEY)
+        moved = open_database(database)
+        try:
+            assert (moved.copies.receipts((b"", b""), 10), moved.models.all()) == ([], [])
+        finally:
+            moved.close()
+
+
+def test_how_far_it_is_is_told_within_a_space_too(source: Path) -> None:
+    heard: list[int] = []
+    with empty_database() as database:
+        moved = move_store(str(source), url_of(database), key=KEY, progress=heard.append)
+    assert heard == sorted(heard)
+    assert heard[-1] == moved.entries
+    assert len(set(heard)) > moved.spaces
+
+
+@pytest.mark.parametrize("part", ["receipts", "models", "data_keys", "grants", "members", "revisions"])
+def test_a_row_that_was_lost_on_the_way_is_found_by_comparing(
+    source: Path, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from holdfast.storage import moving
+
+    with empty_database() as database:
+        dsn, real = url_of(database), moving.compare
+
+        def lose_one(ours: object, target: object) -> object:
+            with psycopg.connect(database, autocommit=True) as db:
+                db.execute(f"DELETE FROM holdfast.{part}".encode())
+            return real(ours, target)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(moving, "compare", lose_one)
+        with pytest.raises(Conflict, match="differ in"):
+            move_store(str(source), dsn, key=KEY)
 
 
 def test_another_store_in_the_target_is_left_alone(source: Path, tmp_path: Path) -> None:

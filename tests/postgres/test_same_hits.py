@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 import holdfast
 from holdfast.entrypoints.python import Memory, Own
+from tests.fetched_model import fetched_model
 from tests.postgres.databases import empty_database, url_of
 
 DATA = Path(__file__).parents[2] / "bench" / "data"
@@ -73,6 +74,8 @@ def fill(memory: Memory) -> None:
 @pytest.fixture
 def memories(embedder: str, tmp_path: Path) -> Iterator[tuple[Memory, Memory]]:
     """The same notes on SQLite and on PostgreSQL."""
+    if embedder == "default":
+        fetched_model()
     with empty_database() as dsn:
         first, second = (
             holdfast.open(where, key=KEY, embedder=embedder, sweep_seconds=0, clock=ticking())
@@ -95,7 +98,7 @@ def hits(door: Own, question: str) -> list[tuple[str, float]]:
     return [(hit.key, hit.score) for hit in answer]
 
 
-@pytest.mark.parametrize("embedder", ["none", f"{__name__}:by_words", f"{__name__}:leaning"])
+@pytest.mark.parametrize("embedder", ["none", f"{__name__}:by_words", f"{__name__}:leaning", "default"])
 def test_the_same_entries_come_in_the_same_order_with_the_same_scores(doors: list[Own]) -> None:
     on_sqlite, on_postgres = doors
     for question in read("questions.jsonl"):

@@ -52,7 +52,7 @@ def test_without_citus_it_says_what_to_do(fresh: str) -> None:
 def test_tables_are_spread_by_space_together_and_small_ones_copied(
     with_stand_ins: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scale, "_check_routing", lambda db: None)
+    monkeypatch.setattr(scale, "_plan", lambda db, statement: "Task Count: 1")
     places = scale.distribute(with_stand_ins)
     assert called(with_stand_ins)[:3] == [
         "holdfast.spaces by space_id with default",
@@ -66,9 +66,23 @@ def test_tables_are_spread_by_space_together_and_small_ones_copied(
     assert len(called(with_stand_ins)) == len(scale.BY_SPACE) + len(scale.EVERYWHERE)
 
 
-def test_a_statement_that_is_not_routed_to_one_shard_is_told(with_stand_ins: str) -> None:
+def test_tables_whose_look_ups_go_nowhere_in_particular_are_refused(with_stand_ins: str) -> None:
     with pytest.raises(Backend, match="does not go to one shard"):
         scale.distribute(with_stand_ins)
+
+
+def test_every_statement_of_a_space_that_is_not_routed_to_one_shard_is_named(
+    with_stand_ins: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is explained with values, as PostgreSQL plans it; what Citus would add is a stand-in."""
+    real = scale._plan
+
+    def planned(db: scale.Db, statement: bytes) -> str:
+        astray = b"SELECT count(*)" in statement and b"entries.key_id" in statement
+        return real(db, statement) + f"\n  Task Count: {32 if astray else 1}"
+
+    monkeypatch.setattr(scale, "_plan", planned)
+    assert scale.distribute(with_stand_ins).not_routed == ["entries.count_locked"]
 
 
 def test_every_table_has_its_place(fresh: str) -> None:

@@ -83,8 +83,8 @@ def test_equal_cosines_come_by_number(store: PostgresStore) -> None:
 class TestAnIndex:
     @pytest.fixture(autouse=True)
     def index(self, store: PostgresStore) -> Iterator[str]:
-        yield store.build_vector_index(HERE, MODEL, DIMENSIONS)
-        store.drop_vector_index(HERE, MODEL)
+        yield store.vectors.build_index(HERE, MODEL, DIMENSIONS)
+        store.vectors.drop_index(HERE, MODEL)
 
     def test_finds_nearly_the_same_and_as_many_as_asked_for(self, store: PostgresStore) -> None:
         exact = {number for number, _ in nearest(store, VECTORS[5], None)[:60]}
@@ -107,10 +107,10 @@ class TestAnIndex:
         assert any(f"Index Scan using {index}" in line for (line,) in rows)
 
     def test_can_be_built_twice_and_dropped_twice(self, dsn: str, store: PostgresStore, index: str) -> None:
-        assert store.build_vector_index(HERE, MODEL, DIMENSIONS) == index
+        assert store.vectors.build_index(HERE, MODEL, DIMENSIONS) == index
         assert _indexes(dsn) == [index]
-        store.drop_vector_index(HERE, MODEL)
-        store.drop_vector_index(HERE, MODEL)
+        store.vectors.drop_index(HERE, MODEL)
+        store.vectors.drop_index(HERE, MODEL)
         assert _indexes(dsn) == []
         assert len(nearest(store, VECTORS[5], 10)) == 10
 
@@ -129,7 +129,7 @@ class TestAnIndex:
 
 def test_too_many_dimensions_for_an_index_are_refused(store: PostgresStore) -> None:
     with pytest.raises(InvalidField):
-        store.build_vector_index(HERE, MODEL, 5_000)
+        store.vectors.build_index(HERE, MODEL, 5_000)
 
 
 def _indexes(dsn: str) -> list[str]:

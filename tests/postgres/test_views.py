@@ -4,6 +4,7 @@ large to be opened."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -110,3 +111,51 @@ def test_a_space_is_opened_until_it_outgrows_the_ceiling_and_again_when_it_is_ha
             assert found(door, "note 3")
             compared.append([kept.view.compared_there for kept in views._kept.values()])
     assert compared == [[True], [True], [False]]
+
+
+def asked_for(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The statements that go to the server from now on, those sent in one go together."""
+    connections, sent = memory._engine().sealed.store._connections, list[list[str]]()  # type: ignore[attr-defined]
+    ask = connections.ask
+
+    def noted(db: Any, statements: Any, *also: Any) -> Any:
+        sent.append([statement.name for statement, _ in statements])
+        return ask(db, statements, *also)
+
+    monkeypatch.setattr(connections, "ask", noted)
+    return sent
+
+
+def test_a_recall_in_opened_spaces_asks_for_all_counters_at_once_and_then_for_the_winners(
+    nodes: tuple[Memory, Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = nodes[0]
+    door = node.user("alice")
+    door.create_space("team")
+    door.remember("the harbour opens at dawn", key="harbour")
+    door.remember("the harbour closes at dusk", key="closing", space="shared:team")
+    node.settle()
+    assert set(found(door, "harbour")) == {"harbour", "closing"}
+    sent = asked_for(node, monkeypatch)
+    assert set(found(door, "harbour")) == {"harbour", "closing"}
+    assert sent == [["spaces.state", "spaces.state"], ["entries.shown"], ["entries.shown"]]
+
+
+def test_what_was_ranked_ahead_is_ranked_again_when_the_counters_say_so(
+    nodes: tuple[Memory, Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another node writes after this one has ranked by what it had opened, and before it asked."""
+    writer, reader = (memory.user("alice") for memory in nodes)
+    writer.remember("the harbour opens at dawn", key="harbour")
+    nodes[0].settle()
+    assert found(reader, "harbour") == ["harbour"]
+    index = nodes[1]._engine().index
+    opened_before = index.opened
+
+    def overtaken(*told: Any) -> Any:
+        view = opened_before(*told)
+        writer.remember("the ferry leaves at noon", key="ferry")
+        return view
+
+    monkeypatch.setattr(index, "opened", overtaken)
+    assert found(reader, "ferry")[0] == "ferry"

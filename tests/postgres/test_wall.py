@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import UUID
@@ -172,14 +173,15 @@ class TestALoginThatIsNoSuperuser:
     @pytest.fixture
     def login(self, dsn: str) -> Iterator[str]:
         with psycopg.connect(dsn, autocommit=True) as db:
-            db.execute("DROP ROLE IF EXISTS holdfast_test_login")
-            db.execute("CREATE ROLE holdfast_test_login LOGIN CREATEROLE")
+            name = f"holdfast_test_login_{os.getpid()}"
+            role = sql.Identifier(name)
+            db.execute(sql.SQL("CREATE ROLE {} LOGIN CREATEROLE").format(role))
             db.execute(
-                "GRANT holdfast_app, holdfast_store TO holdfast_test_login WITH INHERIT FALSE, SET TRUE"
+                sql.SQL("GRANT holdfast_app, holdfast_store TO {} WITH INHERIT FALSE, SET TRUE").format(role)
             )
-            with empty_database("holdfast_test_login") as owned:
+            with empty_database(name) as owned:
                 yield owned
-            db.execute("DROP ROLE holdfast_test_login")
+            db.execute(sql.SQL("DROP ROLE {}").format(role))
 
     def test_sets_up_and_uses_the_store(self, login: str) -> None:
         store = open_database(login)

@@ -3,11 +3,20 @@ The promises of contracts/storage.py hold here too."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 from uuid import UUID
 
-from holdfast.contracts.rows import DerivedRow, EntryRow, IndexText, LexiconRow, ModelRow, OutlineRow
+from holdfast.contracts.rows import (
+    DerivedRow,
+    EntryRow,
+    IndexText,
+    LexiconRow,
+    ModelRow,
+    OutlineRow,
+    SpaceState,
+)
 
 
 class OutlineReads(Protocol):
@@ -32,6 +41,13 @@ class TermReads(Protocol):
         """For each blind term every place where it stands in the word index, in no stated order: decimal numbers
         joined by commas, each made of the entry's number, the first letter of the field and the count of terms that
         come before it in that field, shifted as rows.PLACE_* say. One string costs a tenth of a row for each place."""
+        ...
+
+
+class StatesAhead(Protocol):
+    def of(self, spaces: Sequence[UUID]) -> AbstractContextManager[Callable[[], list[SpaceState | None]]]:
+        """Asks for the counters of these spaces when it is entered. The call gives them, in this order, as of a moment
+        after that; what is done in between need not wait for the store."""
         ...
 
 
@@ -112,6 +128,15 @@ class VectorReads(Protocol):
     def cosines(self, space: UUID, model: int, key_id: int, query: bytes, limit: int | None) -> str:
         """Of the vectors rotated by one key the nearest to a query rotated likewise (half precision), all of them
         without a limit: `number:cosine` pairs joined by commas, nearest first, ties by number."""
+        ...
+
+    def build_index(self, space: UUID, model: int, dimensions: int) -> str:
+        """An index by which the nearest of one model in one space are found, nearly all of them; says its name. Others
+        read and write meanwhile. InvalidField for more dimensions than the backend indexes."""
+        ...
+
+    def drop_index(self, space: UUID, model: int) -> None:
+        """Does nothing when there is none."""
         ...
 
 

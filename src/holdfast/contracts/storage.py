@@ -20,6 +20,7 @@ from holdfast.contracts.index import (
     ModelReads,
     ModelWrites,
     OutlineReads,
+    StatesAhead,
     TermReads,
     TermWrites,
     VectorReads,
@@ -374,6 +375,11 @@ class Store(Protocol):
     def models(self) -> ModelReads: ...
     @property
     def copies(self) -> CopyReads: ...
+    @property
+    def ahead(self) -> StatesAhead | None:
+        """None where an answer is there as soon as it is asked for."""
+        ...
+
     @property
     def lexicon(self) -> LexiconReads | None:
         """None where a word is found so quickly that nothing is gained by opening all of them."""

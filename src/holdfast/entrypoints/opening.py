@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Generic, TypeVar
 from urllib.parse import quote
+from uuid import UUID
 
 from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
@@ -21,6 +22,7 @@ from holdfast.operations.engine import Engine
 from holdfast.operations.index import IndexStatus
 from holdfast.operations.settle import Settler, settle
 from holdfast.operations.sweep import Sweeper, sweep
+from holdfast.operations.vector_index import build_vector_index, drop_vector_index
 from holdfast.settings import Settings, load
 from holdfast.surfaces.administration import AdministrationCalls
 from holdfast.surfaces.seat import Seat
@@ -149,6 +151,15 @@ class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
     def drop_model(self, name: str) -> int:
         """Removes the vectors of a model that does not serve; says how many there were."""
         return drop_model(self._engine(), name)
+
+    def build_vector_index(self, owner: str, space: str | UUID) -> str:
+        """On PostgreSQL: an index over the vectors of one huge space, which finds nearly all of the nearest. `owner` is
+        a user who may manage the space; says the name of the index."""
+        return build_vector_index(self._engine(), Caller(principal(PrincipalKind.USER, owner)), space)
+
+    def drop_vector_index(self, owner: str, space: str | UUID) -> None:
+        """All vectors of the space are compared again."""
+        drop_vector_index(self._engine(), Caller(principal(PrincipalKind.USER, owner)), space)
 
     def _engine(self) -> Engine:
         if self._opened.engine is None:

@@ -93,6 +93,10 @@ class Index:
         model, dimensions = (serving.model, serving.dimensions) if serving else (SIGNALS_ONLY, 0)
         return self.views.shown(visible, model, dimensions)
 
+    def opened(self, visible: Visible, serving: ModelRow | None) -> View | None:
+        """The same, as it was when this process last looked; None unless it can be ranked without the store."""
+        return self.views.opened(visible, serving.model if serving else SIGNALS_ONLY)
+
     def embedder(self) -> Embedder | None:
         """The configured embedder, loaded at the first call; None when there is none or it is broken."""
         if self._open is None:

@@ -69,26 +69,62 @@ class Chosen(NamedTuple):
 def recall(engine: Engine, caller: Caller, ask: Ask) -> Hits:
     limit = check_limit(ask.limit, engine.limits.search_hits)
     now, serving = engine.clock(), engine.index.ready()
-    searched = enter_all(engine, caller, ask, serving, now)
+    entered = enter_all(engine, caller, ask, now)
     if not ask.query.strip():
+        searched = open_all(engine, entered, ask, serving)
         return Hits(_shown(engine, newest(searched, limit + SPARE), limit, explain=False))
-    ranked, degraded = rank(engine, searched, ask.query, serving, limit)
+    ranked, degraded = _rank_ahead(engine, entered, ask, serving, limit) or rank(
+        engine, open_all(engine, entered, ask, serving), ask.query, serving, limit
+    )
     return Hits(_shown(engine, best(ranked, limit + SPARE), limit, explain=ask.explain), degraded)
 
 
-def enter_all(engine: Engine, caller: Caller, ask: Ask, serving: ModelRow | None, now: int) -> list[Searched]:
+def enter_all(engine: Engine, caller: Caller, ask: Ask, now: int) -> list[tuple[Entered, Visible]]:
     """The spaces that are named, or all that the caller may search, each with what may be seen of it."""
     if ask.spaces is None:
         enter(engine, caller, None, Op.SEARCH, now)  # a role without the rule to read is told so
         found = enterable(engine, caller, Op.SEARCH, now)
     else:
         found = [enter(engine, caller, ref, Op.SEARCH, now) for ref in ask.spaces]
+    stored = {one.space.id: one for one in found if one.space.stored}.values()
+    return [(each, visible_to(engine, each, ask.partitions, now)) for each in stored]
+
+
+def open_all(
+    engine: Engine, entered: Sequence[tuple[Entered, Visible]], ask: Ask, serving: ModelRow | None
+) -> list[Searched]:
+    """Each as it is committed now."""
     searched = []
-    for each in {one.space.id: one for one in found if one.space.stored}.values():
-        visible = visible_to(engine, each, ask.partitions, now)
+    for each, visible in entered:
         view = engine.index.shown(visible, serving)
         searched.append(Searched(each, visible, view, _wanted(engine, view, visible, ask)))
     return searched
+
+
+def _rank_ahead(
+    engine: Engine,
+    entered: Sequence[tuple[Entered, Visible]],
+    ask: Ask,
+    serving: ModelRow | None,
+    limit: int,
+) -> tuple[list[Searched], str | None] | None:
+    """By what this process has opened of the spaces, while their counters are on the way: they say whether it still
+    holds. None when it does not, when something is not opened yet, or where the counters are not far away."""
+    ahead = engine.sealed.store.ahead
+    if ahead is None or not entered or ask.tags or ask.category:
+        return None
+    searched = []
+    for each, visible in entered:
+        view = engine.index.opened(visible, serving)
+        if view is None:
+            return None
+        searched.append(Searched(each, visible, view, _wanted(engine, view, visible, ask)))
+    _keep_signals(engine, searched, serving)
+    # Before anything is asked for: an embedder may be far away too, and no connection waits for it.
+    vector, degraded = _vector(engine, searched, ask.query, serving)
+    with ahead.of([each.view.space for each in searched]) as states:
+        ranked = _rank_by(engine, searched, ask.query, vector, limit)
+        return (ranked, degraded) if states() == [each.view.state for each in searched] else None
 
 
 def rank(
@@ -97,6 +133,12 @@ def rank(
     """Every space ranked on one scale, and why words alone decided although an embedder is configured."""
     _keep_signals(engine, searched, serving)
     vector, degraded = _vector(engine, searched, text, serving)
+    return _rank_by(engine, searched, text, vector, limit), degraded
+
+
+def _rank_by(
+    engine: Engine, searched: Sequence[Searched], text: str, vector: Floats | None, limit: int
+) -> list[Searched]:
     question = read_question(text)
     ranked = _ranked(engine, searched, question, vector, limit)
     if not any(each.words is not None and each.words.top for each in ranked):
@@ -104,7 +146,7 @@ def rank(
         spellings = _spellings(engine, ranked, question)
         if spellings:
             ranked = _ranked(engine, searched, question, vector, limit, spellings)
-    return ranked, degraded
+    return ranked
 
 
 def _ranked(

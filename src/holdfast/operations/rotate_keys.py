@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
@@ -64,7 +65,7 @@ def rotate_master(engine: Engine) -> Rotated:
 
 def rotate_data(engine: Engine, space: UUID, progress: Callable[[int], None] | None = None) -> Rotated:
     """Publishes a new data key, waits until every process asks for both, writes with it, re-seals all rows in batches,
-    and destroys the old key. It can be stopped and run again at any point."""
+    and destroys the old key. It can be stopped and run again at any point; nodes that do it together share the rows."""
     old, new = _publish(engine, space)
     derived = partial(reseal_derived, compared_there=engine.sealed.store.vectors is not None)
     entries = revisions = 0
@@ -96,8 +97,9 @@ def _publish(engine: Engine, space: UUID) -> tuple[list[DataKey], DataKey]:
     if not unfinished:
         _, row = keyring.mint(space, max(keys.known) + 1, engine.clock())
         now = engine.clock()
-        engine.run_job(lambda tx: SealedTransaction(engine.sealed, tx, now).insert_key(row))
-        time.sleep(GRACE_SECONDS)
+        with suppress(Conflict):  # another node publishes one at this moment: both use that
+            engine.run_job(lambda tx: SealedTransaction(engine.sealed, tx, now).insert_key(row))
+    time.sleep(GRACE_SECONDS)  # for an unfinished one too: another node may have published it just now
     fresh = keyring.look_again(space)
     newest = max(fresh.known)
     engine.run_job(lambda tx: tx.spaces.use_key(space, newest))

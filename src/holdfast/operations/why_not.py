@@ -15,7 +15,7 @@ from holdfast.domain.limits import check_limit
 from holdfast.domain.principal import Caller
 from holdfast.operations.ask import Ask
 from holdfast.operations.engine import Engine
-from holdfast.operations.recall import Chosen, Searched, best, enter_all, newest, rank
+from holdfast.operations.recall import Chosen, Searched, best, enter_all, newest, open_all, rank
 from holdfast.operations.resolve import Target, look_up, opened, seek
 from holdfast.search.space import Floats
 
@@ -49,7 +49,7 @@ def why_not(engine: Engine, caller: Caller, ask: Ask, id: str | UUID) -> WhyNot:
             else WhyNot("identity", _UNSEEN)
         )
     serving = engine.index.ready()
-    searched = enter_all(engine, caller, ask, serving, now)
+    searched = open_all(engine, enter_all(engine, caller, ask, now), ask, serving)
     at = next((at for at, each in enumerate(searched) if each.view.space == entry.space), None)
     if at is None:
         return WhyNot("grant", "Its space was not among those searched; name it in `spaces`.")

@@ -28,6 +28,7 @@ from holdfast.storage.sealed import Sealed
 from holdfast.storage.signals import reseal_signals
 
 PAGE = 200
+_AFTER_ALL_TIME = (1 << 62) - 1
 
 Row = TypeVar("Row")
 Place = TypeVar("Place")
@@ -51,17 +52,19 @@ def move(source: Sealed, target: Store, progress: Progress | None = None) -> Mov
     if there and there != source.store.keys.of(STORE):
         raise Conflict("The target holds another store; choose an empty one.")
     target.write(partial(_put_store, source=source.store))
+    _drop_other_models(source.store, target)
     for names in _names(source.store):
         target.write(partial(_put_names, rows=names))
     over = 0
     for space in _spaces(source.store):
         if _found(target, space.row.id) != space:
-            _move_space(source, target, space)
+            for done in _move_space(source, target, space):
+                _tell(progress, over + done)
+        elif not _same_access(source.store, target, space.row.id):
+            target.write(partial(_put_access, source=source.store, space=space.row.id))
         over += space.counts.entries
-        if progress is not None:
-            progress(over)
-    for receipts in _receipts(source.store):
-        target.write(partial(_put_receipts, rows=receipts))
+        _tell(progress, over)
+    _move_receipts(source.store, target)
     _move_audit(source.store, target)
     return compare(source, target)
 
@@ -69,7 +72,10 @@ def move(source: Sealed, target: Store, progress: Progress | None = None) -> Mov
 def compare(source: Sealed, target: Store) -> Moved:
     """What both stores hold; Conflict when a row of one is not in the other as it is."""
     ours = source.store
+    _require(ours.keys.of(STORE) == target.keys.of(STORE), "the store's own keys")
     _require(ours.rules.all() == target.rules.all(), "the rules")
+    _require(ours.models.all() == target.models.all(), "the models")
+    _require(_same(_receipts(ours), _receipts(target)), "the answers to idempotency keys")
     _require(_same(_names(ours), _names(target)), "the names")
     _require(_same(_audit(ours), _audit(target)), "the audit log")
     spaces = list(_spaces(ours))
@@ -78,9 +84,7 @@ def compare(source: Sealed, target: Store) -> Moved:
     for space in spaces:
         id = space.row.id
         where = f"the space {id}"
-        _require(ours.keys.of(id) == target.keys.of(id), f"the keys of {where}")
-        _require(sorted(ours.grants.on(id)) == sorted(target.grants.on(id)), f"the grants on {where}")
-        _require(ours.copies.members(id) == target.copies.members(id), f"the list of {where}")
+        _require(_same_access(ours, target, id), f"the keys, the grants or the list of {where}")
         _require(_same(_entries(ours, id), _entries(target, id)), f"the entries of {where}")
         _require(_same(_revisions(ours, id), _revisions(target, id)), f"the revisions of {where}")
         readable = source.keyring.of(id).readable
@@ -106,6 +110,11 @@ def _same(ours: Iterator[list[Row]], theirs: Iterator[list[Row]]) -> bool:
             return True
 
 
+def _tell(progress: Progress | None, over: int) -> None:
+    if progress is not None:
+        progress(over)
+
+
 # One space
 
 
@@ -115,11 +124,15 @@ def _found(target: Store, space: UUID) -> WholeSpace | None:
     return page[0] if page and page[0].row.id == space else None
 
 
-def _move_space(source: Sealed, target: Store, space: WholeSpace) -> None:
+def _move_space(source: Sealed, target: Store, space: WholeSpace) -> Iterator[int]:
+    """Says again and again how many of its entries are over."""
     store, id, keys = source.store, space.row.id, source.keyring.of(space.row.id)
     target.write(partial(_begin_space, source=store, space=space))
+    over = 0
     for entries in _entries(store, id):
         target.write(partial(_put_entries, space=id, keys=keys, rows=entries))
+        over += len(entries)
+        yield over
     for revisions in _revisions(store, id):
         target.write(partial(_put_revisions, space=id, rows=revisions))
     compared_there = target.vectors is not None
@@ -141,11 +154,30 @@ def _begin_space(tx: Transaction, source: Store, space: WholeSpace) -> None:
     tx.terms.drop_space(id)
     tx.derived.drop_space(id)
     tx.entries.delete_space(id)
-    for key in source.keys.of(id):
+    _put_access(tx, source, id)
+
+
+def _same_access(source: Store, target: Store, space: UUID) -> bool:
+    """Who may read the space, and with which keys."""
+    return (
+        source.keys.of(space) == target.keys.of(space)
+        and sorted(source.grants.on(space)) == sorted(target.grants.on(space))
+        and source.copies.members(space) == target.copies.members(space)
+    )
+
+
+def _put_access(tx: Transaction, source: Store, space: UUID) -> None:
+    """None of it moves a counter of the space. What an earlier move brought and the source no longer has goes."""
+    keys, grants = source.keys.of(space), source.grants.on(space)
+    for key in set(tx.keys.of(space)).difference(keys):
+        tx.keys.delete(space, key.key_id)
+    for key in keys:
         tx.copies.put_key(key)
-    for grant in source.grants.on(id):
+    for grant in set(tx.grants.on(space)).difference(grants):
+        tx.grants.delete(space, grant.grantee, grant.granted_by)
+    for grant in grants:
         tx.grants.put(grant)
-    tx.members.replace(id, source.copies.members(id))
+    tx.members.replace(space, source.copies.members(space))
 
 
 def _put_entries(tx: Transaction, space: UUID, keys: SpaceKeys, rows: Sequence[EntryRow]) -> None:
@@ -197,6 +229,36 @@ def _put_store(tx: Transaction, source: Store) -> None:
 def _put_names(tx: Transaction, rows: Sequence[NameRow]) -> None:
     for row in rows:
         tx.names.put(*row)
+
+
+def _drop_other_models(source: Store, target: Store) -> None:
+    """Models that the source no longer has since an earlier move."""
+    known = {model.model for model in source.models.all()}
+    for model in target.models.all():
+        if model.model not in known:
+            while target.write(partial(_drop_derived, model=model.model)) == PAGE:
+                pass
+            target.write(partial(_drop_model, model=model.model))
+
+
+def _drop_derived(tx: Transaction, model: int) -> int:
+    return tx.derived.drop_model(model, PAGE)
+
+
+def _drop_model(tx: Transaction, model: int) -> None:
+    tx.models.delete(model)
+
+
+def _move_receipts(source: Store, target: Store) -> None:
+    """All anew: they come and go without a trace in any counter, and live for a day."""
+    while target.write(_drop_receipts):
+        pass
+    for receipts in _receipts(source):
+        target.write(partial(_put_receipts, rows=receipts))
+
+
+def _drop_receipts(tx: Transaction) -> int:
+    return tx.receipts.delete_before(_AFTER_ALL_TIME, PAGE)
 
 
 def _put_receipts(tx: Transaction, rows: Sequence[ReceiptRow]) -> None:

@@ -119,7 +119,19 @@ class Views:
     def shown(self, visible: Visible, model: int, dimensions: int) -> View:
         """What this caller may see of the space now. The rest has no part in it: not in how rare a word is, nor in
         what a note borrows from its neighbours."""
-        kept = self._follow_up(visible.space, model, dimensions)
+        return self._part(self._follow_up(visible.space, model, dimensions), visible)
+
+    def opened(self, visible: Visible, model: int) -> View | None:
+        """The same as of the last time the space was followed; None unless it can be ranked without the store."""
+        place = visible.space, model
+        with self._lock:
+            kept = self._kept.get(place)
+            if kept is None or kept.lexicon is None:
+                return None
+            self._kept.move_to_end(place)
+        return self._part(kept, visible)
+
+    def _part(self, kept: _Kept, visible: Visible) -> View:
         rooms = visible.partitions, visible.private, visible.viewer if visible.private else b""
         part = kept.parts.get(rooms)
         if part is None or not part.since <= visible.now < part.until:

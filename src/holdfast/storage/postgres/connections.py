@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import logging
 from array import array
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from struct import Struct
+from threading import local
 from typing import Any, NamedTuple, Protocol, TypeAlias
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg.adapt import Buffer, Dumper
@@ -20,11 +22,11 @@ from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from holdfast.domain.errors import Unavailable
+from holdfast.storage.postgres.asking import Asked, Row
 from holdfast.storage.postgres.errors import CLOSED, translated
 from holdfast.storage.postgres.statements import NOTHING, Bound, Reach, Statement, Values
 
 Db: TypeAlias = psycopg.Connection[TupleRow]
-Row = tuple[Any, ...]
 log = logging.getLogger("holdfast")
 
 APP, STORE_WIDE = "holdfast_app", "holdfast_store"
@@ -96,13 +98,14 @@ def entered_by(statement: Statement, values: Values) -> Entered:
             return Entered(APP, None)
 
 
-ENTER = """
+ENTER = b"""
 SELECT set_config('role', %(role)s, true),
        set_config('holdfast.space', %(space)s, true),
        set_config('statement_timeout', %(statement_ms)s, true),
        set_config('lock_timeout', %(lock_ms)s, true),
        set_config('idle_in_transaction_session_timeout', %(idle_ms)s, true)
 """
+_SET = b"SELECT set_config(%(name)s, %(value)s, true)"
 
 
 class Reader(Protocol):
@@ -132,6 +135,8 @@ class Connections:
             open=False,
             name="holdfast",
         )
+        self._plans: WeakKeyDictionary[Db, set[bytes]] | None = WeakKeyDictionary() if prepared else None
+        self._here = local()
         self._closed = False
         self._pool.open()
 
@@ -140,6 +145,8 @@ class Connections:
         """A connection for one transaction; what is left open in it is undone."""
         if self._closed:
             raise Unavailable(CLOSED)
+        if ahead := getattr(self._here, "ahead", None):
+            ahead.take_in()
         db = self._pool.getconn()
         try:
             yield db
@@ -154,20 +161,35 @@ class Connections:
         for turn in range(LOST_TRIES):
             try:
                 with self.lent() as db:
-                    return self._read(db, statement, values, also)
+                    return self.ask(db, [(statement, values)], also).rows()[-1]
             except psycopg.Error as error:
                 if not lost(error) or turn == LOST_TRIES - 1:
                     raise translated(error) from error
         raise AssertionError("the last turn returns or raises")
 
-    def _read(self, db: Db, statement: Statement, values: Values, also: Mapping[str, str]) -> list[Row]:
-        cursor = db.cursor(binary=True)
-        with db.pipeline():
-            db.execute(ENTER, self.entering(entered_by(statement, values)))
-            for name, value in also.items():
-                db.execute("SELECT set_config(%s, %s, true)", (name, value))
-            cursor.execute(statement.sql, values)
-        return cursor.fetchall()
+    @contextmanager
+    def ahead(self, statements: Sequence[Bound]) -> Iterator[Callable[[], list[list[Row]]]]:
+        """Statements sent now, in one transaction; the call waits for the rows of each. A thread that asks for anything
+        else before takes them in first: nobody waits for a second connection while holding one."""
+        ahead = self._here.ahead = _Ahead(self, statements)
+        try:
+            yield ahead.rows
+        finally:
+            self._here.ahead = None
+            ahead.take_in()
+
+    def ask(self, db: Db, statements: Sequence[Bound], also: Mapping[str, str] = NOTHING) -> Asked:
+        """Each statement in its space, its answer after that of entering it."""
+        settings = [(_SET, {"name": name, "value": value}) for name, value in also.items()]
+        plans = None if self._plans is None else self._plans.setdefault(db, set())
+        sent: list[tuple[bytes, Values]] = []
+        for statement, values in statements:
+            sent += [
+                (ENTER, self.entering(entered_by(statement, values))),
+                *settings,
+                (statement.sql, values),
+            ]
+        return Asked(db, sent, plans)
 
     def entering(self, entered: Entered) -> Mapping[str, str]:
         space = "" if entered.space is None else str(entered.space)
@@ -176,6 +198,37 @@ class Connections:
     def close(self) -> None:
         self._closed = True
         self._pool.close()
+
+
+class _Ahead:
+    """Statements on their way, on a connection that is given back with their answer."""
+
+    def __init__(self, connections: Connections, statements: Sequence[Bound]) -> None:
+        self._connections = connections
+        self._statements = statements
+        self._answer: list[list[Row]] = []
+        self._lent = ExitStack()
+        self._asked: Asked | None = None
+        try:
+            self._asked = connections.ask(self._lent.enter_context(connections.lent()), statements)
+        except psycopg.Error as error:
+            self._lent.close()
+            if not lost(error):
+                raise translated(error) from error
+
+    def rows(self) -> list[list[Row]]:
+        """Asked for again, one by one, when the connection was lost."""
+        self.take_in()
+        return self._answer or [
+            self._connections.rows(statement, values) for statement, values in self._statements
+        ]
+
+    def take_in(self) -> None:
+        asked, self._asked = self._asked, None
+        if asked is None:
+            return
+        with self._lent, suppress(psycopg.Error):  # who asks again is told
+            self._answer = asked.rows()[1::2]
 
 
 class OnConnection:
@@ -188,7 +241,7 @@ class OnConnection:
         self._begun = False
         self._at: Entered | None = None
         self._locked: set[int] = set()
-        self._before: list[tuple[str, Values]] = []
+        self._before: list[tuple[bytes, Values]] = []
         self.failure: psycopg.Error | None = None
         self._kept_back: list[tuple[tuple[bytes, ...], Callable[[], list[Bound]]]] = []
 
@@ -259,7 +312,7 @@ class OnConnection:
     def _enter(self, wanted: Entered) -> None:
         if not self._begun:
             self._begun = True
-            self._before.insert(0, ("BEGIN", {}))
+            self._before.insert(0, (b"BEGIN", {}))
         if wanted.space is not None:
             self._go_to(wanted)
             self.lock(wanted.space.bytes)
@@ -277,7 +330,7 @@ class OnConnection:
             self.db.execute(sql, values)
 
 
-_LOCK = "SELECT pg_advisory_xact_lock(%(key)s)"
+_LOCK = b"SELECT pg_advisory_xact_lock(%(key)s)"
 
 
 def lock_key(name: bytes) -> int:

@@ -1,16 +1,21 @@
-"""Spreads the tables over a Citus cluster by space, and looks whether a statement of one space goes to one shard."""
+"""Spreads the tables over a Citus cluster by space, and looks whether every statement of one space goes to one
+shard."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 import psycopg
 from psycopg import sql
 
+import holdfast.storage.postgres.store  # noqa: F401, whose modules list all statements
 from holdfast.domain.errors import Backend
 from holdfast.storage.postgres.connections import connecting
 from holdfast.storage.postgres.errors import translated
+from holdfast.storage.postgres.statements import STATEMENTS, Reach, Statement
 
 BY_SPACE = (
     *("spaces", "data_keys", "entries", "revisions", "labels", "terms", "derived", "progress", "grants"),
@@ -25,8 +30,16 @@ ON_THE_COORDINATOR = ("audit", "audit_head", "receipts", "versions")
 Db = psycopg.Connection[tuple[Any, ...]]
 
 
-def distribute(dsn: str) -> dict[str, str]:
-    """Says of every table where its rows lie afterwards. What is distributed already stays as it is."""
+@dataclass(frozen=True, slots=True)
+class Spread:
+    tables: dict[str, str]
+    """Where the rows of each lie."""
+    not_routed: list[str]
+    """Statements of one space that Citus does not send to one shard: they work, at the price of the coordinator."""
+
+
+def distribute(dsn: str) -> Spread:
+    """What is distributed already stays as it is. Refuses when not even a look-up in a table goes to one shard."""
     try:
         with psycopg.connect(dsn, **connecting(dsn)) as db:
             _require_citus(db)
@@ -38,14 +51,20 @@ def distribute(dsn: str) -> dict[str, str]:
                 )
             for table in EVERYWHERE:
                 _unless_there(db, table, "SELECT create_reference_table({table})")
-            _check_routing(db)
+            _check_tables(db)
+            not_routed = [
+                statement.name
+                for statement in STATEMENTS.values()
+                if statement.reach is Reach.SPACE and not _goes_to_one_shard(db, with_samples(statement))
+            ]
     except psycopg.Error as error:
         raise translated(error) from error
-    return {
+    tables = {
         **dict.fromkeys(BY_SPACE, "by space"),
         **dict.fromkeys(EVERYWHERE, "everywhere"),
         **dict.fromkeys(ON_THE_COORDINATOR, "on the coordinator"),
     }
+    return Spread(tables, not_routed)
 
 
 def _require_citus(db: Db) -> None:
@@ -64,14 +83,39 @@ def _unless_there(db: Db, table: str, call: str) -> None:
     db.execute(sql.SQL(call).format(table=sql.Literal(name), with_=sql.Literal(with_)))
 
 
-def _check_routing(db: Db) -> None:
-    """One task is one shard."""
+def _check_tables(db: Db) -> None:
     for table in BY_SPACE:
-        query = sql.SQL("EXPLAIN SELECT * FROM holdfast.{table} WHERE space_id = {space}").format(
-            table=sql.Identifier(table), space=sql.Literal(str(UUID(int=1 << 96)))
-        )
-        plan = "\n".join(line for (line,) in db.execute(query).fetchall())
-        if "Task Count: 1" not in plan:
+        if not _goes_to_one_shard(db, f"SELECT * FROM holdfast.{table} WHERE space_id = {_SPACE}".encode()):
             raise Backend(
                 f"A statement on `{table}` that names one space does not go to one shard; check the cluster."
             )
+
+
+def _goes_to_one_shard(db: Db, statement: bytes) -> bool:
+    """One task is one shard."""
+    tasks = _TASKS.findall(_plan(db, statement))
+    return bool(tasks) and set(tasks) == {"1"}
+
+
+def _plan(db: Db, statement: bytes) -> str:
+    return "\n".join(line for (line,) in db.execute(b"EXPLAIN " + statement).fetchall())
+
+
+_TASKS = re.compile(r"Task Count: (\d+)")
+_SPACE = f"'{UUID(int=1 << 96)}'"
+_BOUND = re.compile(rb"%\((?P<name>\w+)\)[sb](?P<cast>::\w+(\[\])?)?")
+
+
+def with_samples(statement: Statement) -> bytes:
+    """A statement with a value for each of its parameters, so that it can be explained."""
+    return _BOUND.sub(_sample, statement.sql).replace(b"%%", b"%")
+
+
+def _sample(found: re.Match[bytes]) -> bytes:
+    """What is not cast is any type that can be written as 1."""
+    cast = found["cast"] or b""
+    if found["name"] == b"space":
+        return _SPACE.encode() + cast
+    if cast == b"::halfvec":
+        return b"NULL" + cast
+    return (b"'{1}'" if cast.endswith(b"[]") else b"'1'") + cast

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from uuid import UUID
 
 from holdfast.contracts.rows import SpaceCounts, SpaceRow, SpaceState
 from holdfast.domain.errors import Conflict
-from holdfast.storage.postgres.connections import OnConnection, Reader, Row
+from holdfast.storage.postgres.asking import Row
+from holdfast.storage.postgres.connections import Connections, OnConnection, Reader
 from holdfast.storage.postgres.statements import NOTHING, Bound, of_space, of_store, shared
 
 _COLUMNS = "space_id, kind, name, owner, listed, key_id, created_us, sealed"
@@ -40,6 +43,16 @@ class SpaceReads:
     def totals(self) -> tuple[int, int]:
         [(spaces, entries)] = self._reader.rows(_TOTALS, NOTHING)
         return spaces, entries
+
+
+class StatesAhead:
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    @contextmanager
+    def of(self, spaces: Sequence[UUID]) -> Iterator[Callable[[], list[SpaceState | None]]]:
+        with self._connections.ahead([(_STATE, {"space": space}) for space in spaces]) as answers:
+            yield lambda: [SpaceState(*rows[0]) if rows else None for rows in answers()]
 
 
 _BY_ID = of_space("spaces.by_id", f"SELECT {_COLUMNS} FROM holdfast.spaces WHERE space_id = %(space)s")

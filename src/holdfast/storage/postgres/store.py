@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
-from uuid import UUID
 
 from holdfast.contracts.rows import KeyRow
 from holdfast.contracts.storage import Job
@@ -21,9 +20,9 @@ from holdfast.storage.postgres.migrate import migrate
 from holdfast.storage.postgres.models import ModelReads
 from holdfast.storage.postgres.outlines import OutlineReads
 from holdfast.storage.postgres.receipts import ReceiptReads
-from holdfast.storage.postgres.spaces import SpaceReads
+from holdfast.storage.postgres.spaces import SpaceReads, StatesAhead
 from holdfast.storage.postgres.terms import LexiconReads, TermReads
-from holdfast.storage.postgres.vectors import VectorReads, build_vector_index, drop_vector_index
+from holdfast.storage.postgres.vectors import VectorReads
 from holdfast.storage.postgres.writer import Writer
 
 CONNECTIONS = 10
@@ -46,6 +45,7 @@ class PostgresStore:
         self.copies = CopyReads(connections)
         self.vectors = VectorReads(connections)
         self.spaces = SpaceReads(connections)
+        self.ahead = StatesAhead(connections)
         self.names = NameReads(connections)
         self.keys = KeyReads(connections)
         self.grants = GrantReads(connections)
@@ -72,12 +72,6 @@ class PostgresStore:
     def tidy(self) -> bool:
         """The server looks after its own index."""
         return False
-
-    def build_vector_index(self, space: UUID, model: int, dimensions: int) -> str:
-        return build_vector_index(self._connections.dsn, space, model, dimensions)
-
-    def drop_vector_index(self, space: UUID, model: int) -> None:
-        drop_vector_index(self._connections.dsn, space, model)
 
     def close(self) -> None:
         self._writer.close()

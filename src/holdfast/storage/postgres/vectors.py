@@ -3,13 +3,15 @@ which keeps every inner product. Exact within a space; an owner of a huge one ma
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from uuid import UUID
 
 import psycopg
 from psycopg import sql
 
 from holdfast.domain.errors import InvalidField
-from holdfast.storage.postgres.connections import Connections, Halfvec
+from holdfast.storage.postgres.connections import Connections, Db, Halfvec, connecting
 from holdfast.storage.postgres.errors import translated
 from holdfast.storage.postgres.statements import Statement, of_space
 
@@ -32,6 +34,48 @@ class VectorReads:
         }
         statement = _ALL if limit is None else _nearest(len(query) // 2)
         return str(self._connections.rows(statement, values, _GO_ON)[0][0] or "")
+
+    def build_index(self, space: UUID, model: int, dimensions: int) -> str:
+        """HNSW, over the partition of the space and for its rows alone."""
+        if not 0 < dimensions <= LARGEST_INDEXED:
+            raise InvalidField(f"Vectors of 1 to {LARGEST_INDEXED} dimensions can be indexed.")
+        name = _index_name(space, model)
+        with self._alone() as db:
+            _drop_unfinished(db, name)
+            db.execute(
+                _MAKE.format(
+                    name=sql.Identifier(name),
+                    partition=sql.Identifier(_partition(db, space)),
+                    dimensions=sql.Literal(dimensions),
+                    space=sql.Literal(str(space)),
+                    model=sql.Literal(model),
+                )
+            )
+        return name
+
+    def drop_index(self, space: UUID, model: int) -> None:
+        with self._alone() as db:
+            _drop(db, _index_name(space, model))
+
+    @contextmanager
+    def _alone(self) -> Iterator[Db]:
+        """A connection of its own, with the rights of the login and no time limit: an index takes its time."""
+        dsn = self._connections.dsn
+        try:
+            with psycopg.connect(dsn, **connecting(dsn)) as db:
+                yield db
+        except psycopg.Error as error:
+            raise translated(error) from error
+
+
+_MAKE = sql.SQL(
+    """
+    CREATE INDEX CONCURRENTLY IF NOT EXISTS {name}
+        ON holdfast.{partition}
+     USING hnsw ((vector::halfvec({dimensions})) halfvec_ip_ops)
+     WHERE space_id = {space} AND model = {model} AND vector IS NOT NULL
+    """
+)
 
 
 _GO_ON = {"hnsw.iterative_scan": "strict_order"}
@@ -73,47 +117,7 @@ def _nearest(dimensions: int) -> Statement:
     return _ONE_DIMENSION._replace(sql=_NEAREST.format(dimensions=f"{dimensions:d}").encode())
 
 
-def build_vector_index(dsn: str, space: UUID, model: int, dimensions: int) -> str:
-    """An HNSW index over the vectors of one model in one space, made while everything goes on; says its name. With it
-    the nearest are found in milliseconds among millions, and a few of them may be missed."""
-    if not 0 < dimensions <= LARGEST_INDEXED:
-        raise InvalidField(f"Vectors of 1 to {LARGEST_INDEXED} dimensions can be indexed.")
-    name = _index_name(space, model)
-    make = sql.SQL(
-        """
-        CREATE INDEX CONCURRENTLY IF NOT EXISTS {name}
-            ON holdfast.{partition}
-         USING hnsw ((vector::halfvec({dimensions})) halfvec_ip_ops)
-         WHERE space_id = {space} AND model = {model} AND vector IS NOT NULL
-        """
-    )
-    try:
-        with psycopg.connect(dsn, autocommit=True) as db:
-            _drop_unfinished(db, name)
-            db.execute(
-                make.format(
-                    name=sql.Identifier(name),
-                    partition=sql.Identifier(_partition(db, space)),
-                    dimensions=sql.Literal(dimensions),
-                    space=sql.Literal(str(space)),
-                    model=sql.Literal(model),
-                )
-            )
-    except psycopg.Error as error:
-        raise translated(error) from error
-    return name
-
-
-def drop_vector_index(dsn: str, space: UUID, model: int) -> None:
-    """Does nothing when there is none."""
-    try:
-        with psycopg.connect(dsn, autocommit=True) as db:
-            _drop(db, _index_name(space, model))
-    except psycopg.Error as error:
-        raise translated(error) from error
-
-
-def _drop_unfinished(db: psycopg.Connection[tuple[object, ...]], name: str) -> None:
+def _drop_unfinished(db: Db, name: str) -> None:
     """An index whose making was interrupted is kept up to date but never used."""
     broken = db.execute(
         "SELECT 1 FROM pg_index WHERE indexrelid = to_regclass('holdfast.' || %s) AND NOT indisvalid", (name,)
@@ -122,11 +126,11 @@ def _drop_unfinished(db: psycopg.Connection[tuple[object, ...]], name: str) -> N
         _drop(db, name)
 
 
-def _drop(db: psycopg.Connection[tuple[object, ...]], name: str) -> None:
+def _drop(db: Db, name: str) -> None:
     db.execute(sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS holdfast.{name}").format(name=sql.Identifier(name)))
 
 
-def _partition(db: psycopg.Connection[tuple[object, ...]], space: UUID) -> str:
+def _partition(db: Db, space: UUID) -> str:
     rows = db.execute(
         """
         SELECT remainder

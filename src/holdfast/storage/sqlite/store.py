@@ -47,6 +47,7 @@ class SqliteStore:
         self.derived = DerivedReads(connections, number_of)
         self.models = ModelReads(connections)
         self.copies = CopyReads(connections, number_of)
+        self.ahead = None
         self.lexicon = None
         self.vectors = None
         self.leases = None
