@@ -4,7 +4,7 @@ Pure, and linear on any input: each pattern is anchored where a token or a key w
 characters. When in doubt a value beside "password" goes, and a value beside "token" stays.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from holdfast.domain.secret_shapes import (
     LONG,
@@ -18,8 +18,7 @@ from holdfast.domain.secret_shapes import (
 from holdfast.domain.secret_words import headers, keyed, url_passwords
 
 
-@dataclass(frozen=True, slots=True)
-class Scrubbed:
+class Scrubbed(NamedTuple):
     """The text without its secrets, and how many of each kind were in it, by kind."""
 
     text: str
@@ -62,8 +61,9 @@ _FAR_STEMS = ("パスワード", "密码", "密碼", "비밀번호")
 
 def _spans(text: str, cards: bool) -> list[Span]:
     spans: list[Span] = []
-    long = [word for word in text.split() if len(word) >= LONG]
-    if long:
+    words = text.split()
+    if max(map(len, words), default=0) >= LONG:
+        long = [word for word in words if len(word) >= LONG]
         if may_hold_token(long):
             spans += tokens(text)
         spans += marked(text)
