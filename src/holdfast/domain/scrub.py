@@ -4,7 +4,7 @@ Pure, and linear on any input: each pattern is anchored where a token or a key w
 characters. When in doubt a value beside "password" goes, and a value beside "token" stays.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from holdfast.domain.secret_shapes import (
     LONG,
@@ -18,8 +18,10 @@ from holdfast.domain.secret_shapes import (
 from holdfast.domain.secret_words import headers, keyed, url_passwords
 
 
-class Scrubbed(NamedTuple):
-    """The text without its secrets, and how many of each kind were in it, by kind."""
+@dataclass(slots=True)
+class Scrubbed:
+    """The text without its secrets, and how many of each kind were in it, by kind. Not frozen, because one is made for
+    every write: that costs half."""
 
     text: str
     found: tuple[tuple[str, int], ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from itertools import chain
 from uuid import UUID
 
 from holdfast.contracts.rows import (
@@ -48,7 +49,8 @@ _tuple = tuple.__new__
 _LONG_TEXT = 4_096
 """Up to here a text is analysed word by word: it cannot reach the analyser's cap on terms."""
 _MARK_HEADS = {
-    room: (mark_head(room, "prefix"), mark_head(room, "category"), mark_head(room, "tag")) for room in Partition
+    room: (mark_head(room, "prefix"), mark_head(room, "category"), mark_head(room, "tag"))
+    for room in Partition
 }
 KNOWN_WORDS = 512
 """Words remembered a key: one costs a tenth of a new one."""
@@ -236,15 +238,16 @@ def blind_words(key: DataKey, text: str) -> list[str]:
 
 def _new_words(key: DataKey, words: list[str]) -> list[str]:
     """Remembers what is a word and nothing else: numbers seldom come again, and most words are one term."""
-    found: list[str] = []
-    for word in words:
-        terms = blind_terms(key, analyse_chunk(word))
+    analysed = list(map(analyse_chunk, words))
+    blinds = blind_terms(key, chain.from_iterable(analysed))
+    known, at = key.words, 0
+    for word, terms in zip(words, analysed, strict=True):
         if len(terms) == 1 and word.isalpha():
-            if len(key.words) >= KNOWN_WORDS:
-                key.words.clear()
-            key.words[word] = terms[0]
-        found += terms
-    return found
+            known[word] = blinds[at]
+        at += len(terms)
+    if len(known) > KNOWN_WORDS:
+        known.clear()
+    return blinds
 
 
 def index_text(key: DataKey, content: Content, body_terms: list[str] | None) -> tuple[IndexText, int]:
