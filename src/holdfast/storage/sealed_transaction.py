@@ -34,6 +34,7 @@ from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
 from holdfast.domain.retention import IDEMPOTENCY_US
 from holdfast.domain.space import SpaceKind
+from holdfast.storage.audit_link import link_to
 from holdfast.storage.codec import (
     entry_of,
     grant_code,
@@ -43,7 +44,6 @@ from holdfast.storage.codec import (
     seal_revision,
     superseded,
 )
-from holdfast.storage.audit_link import link_to
 from holdfast.storage.keyring import StaleKeys
 from holdfast.storage.sealed import Head, Place, Sealed
 

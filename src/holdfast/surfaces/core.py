@@ -87,9 +87,10 @@ class CoreCalls:
         live, which is what this call says (none unless given). What it `supersedes` (an id) goes to the trash with it.
         The answer's `similar` lists memories that say nearly the same."""
         namespace = ""
+        labels = None if tags is None else tags_of(tags)
         said = (
-            text, key, hint, category, None if tags is None else tags_of(tags), ttl, always_inject, encrypted, namespace,
-            conversation, speaker, at, expected_revision, idempotency_key, supersedes,
+            text, key, hint, category, labels, ttl, always_inject, encrypted, namespace, conversation, speaker, at,
+            expected_revision, idempotency_key, supersedes,
         )  # fmt: skip
         draft: Draft = _tuple(Draft, said)
         where = None if space is None else space_of(space)
