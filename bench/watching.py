@@ -50,13 +50,17 @@ class Recording:
     def transactions(self) -> list[list[Statement]]:
         """What the writer ran between BEGIN and COMMIT, savepoints left out: the bare work of these writes."""
         found: list[list[Statement]] = []
+        inside = False
         for statement in self._writer():
             verb = _verb(statement)
             if verb == "BEGIN":
                 found.append([])
+                inside = True
+            elif verb == "COMMIT":
+                inside = False  # what follows until the next BEGIN is tidying, no part of a write
             elif verb == "ROLLBACK":
                 raise RuntimeError("a write failed while it was recorded")
-            elif found and verb not in _CONTROL:
+            elif inside and verb not in _CONTROL:
                 found[-1].append(statement)
         return found
 

@@ -37,6 +37,8 @@ ALONE = 512
 TURNS = 7
 QUEUE_SECONDS = 0.15
 """Within this time 64 callers have prepared their writes and wait for the writer."""
+LOCK_MS = 10_000
+"""The store tidies itself when it is quiet; the lock waits for that."""
 
 FSYNCS = 1 / 16
 SHARED_RATIO = 1 / 3
@@ -168,6 +170,7 @@ class _Product:
     def write_together(self, store: Path) -> None:
         """Every caller writes once, and the file is locked until all of them wait."""
         lock = apsw.Connection(str(store / "holdfast.db"))
+        lock.set_busy_timeout(LOCK_MS)
         lock.execute("BEGIN IMMEDIATE").fetchall()
         with ThreadPoolExecutor(self._callers) as pool:
             waiting = [

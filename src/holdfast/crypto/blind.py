@@ -18,15 +18,19 @@ def blind_key(key: DataKey, namespace: str, name: str) -> bytes:
     return lookup.digest()
 
 
+def mark_head(partition: int, kind: str) -> str:
+    """How the mark of every label of a room and a kind begins; the value follows."""
+    return f"{partition}\0{kind}\0"
+
+
 def blind_label(key: DataKey, partition: int, kind: str, value: str) -> bytes:
-    mark = f"{partition}\0{kind}\0{value}"
-    return key.marks.get(mark) or _new_mark(key, mark)
+    return blind_marks(key, [mark_head(partition, kind) + value])
 
 
-def blind_labels(key: DataKey, partition: int, labels: Iterable[tuple[str, str]]) -> bytes:
-    """The blind labels of these kinds and values, one after the other."""
-    marks = [f"{partition}\0{kind}\0{value}" for kind, value in labels]
-    return b"".join([key.marks.get(mark) or _new_mark(key, mark) for mark in marks])
+def blind_marks(key: DataKey, marks: Iterable[str]) -> bytes:
+    """The blind labels that have these marks, one after the other."""
+    known = key.marks.get
+    return b"".join([known(mark) or _new_mark(key, mark) for mark in marks])
 
 
 def _new_mark(key: DataKey, mark: str) -> bytes:

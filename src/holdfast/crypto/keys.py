@@ -80,7 +80,7 @@ class DataKey:
         self.links = blake2b(key=rows, digest_size=20)
         self.vectors = AESGCM(_derive(secret, b"vectors"))
         self.rotation = _derive(secret, b"rotation")
-        self.words: dict[str, list[str]] = {}
+        self.words: dict[str, str] = {}
         self.marks: dict[str, bytes] = {}
 
 

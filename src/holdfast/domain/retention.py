@@ -36,7 +36,7 @@ class Retention:
 
     def seconds(self, ttl: Ttl) -> int | None:
         """The seconds an entry lives, None for ever; out of range is refused, never clamped."""
-        asked = whole_seconds(ttl)
+        asked = None if ttl is None else whole_seconds(ttl)
         if asked is None or (asked == 0 and self.zero is Zero.DEFAULT):
             if self.required:
                 raise TtlTooShort("A time to live is required here.")

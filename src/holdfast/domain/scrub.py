@@ -18,9 +18,10 @@ from holdfast.domain.secret_shapes import (
 from holdfast.domain.secret_words import headers, keyed, url_passwords
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scrubbed:
-    """The text without its secrets, and how many of each kind were in it, by kind."""
+    """The text without its secrets, and how many of each kind were in it, by kind. Not frozen, because one is made for
+    every write: that costs half."""
 
     text: str
     found: tuple[tuple[str, int], ...] = ()
@@ -62,8 +63,9 @@ _FAR_STEMS = ("パスワード", "密码", "密碼", "비밀번호")
 
 def _spans(text: str, cards: bool) -> list[Span]:
     spans: list[Span] = []
-    long = [word for word in text.split() if len(word) >= LONG]
-    if long:
+    words = text.split()
+    if max(map(len, words), default=0) >= LONG:
+        long = [word for word in words if len(word) >= LONG]
         if may_hold_token(long):
             spans += tokens(text)
         spans += marked(text)

@@ -80,17 +80,6 @@ class Draft(NamedTuple):
     """The id of an entry that this one takes the place of: it goes to the trash in the same step."""
 
 
-class _Checked(NamedTuple):
-    """A draft after every check that needs no store."""
-
-    content: Content
-    draft: Draft
-    expires_us: int | None
-    indexed: bool
-    redacted: int
-    request: bytes
-
-
 class Asked(NamedTuple):
     """A draft, and where it is to go under which policy."""
 
@@ -100,14 +89,19 @@ class Asked(NamedTuple):
 
 
 class _Ready(NamedTuple):
-    """All that can be done before the transaction."""
+    """A draft after all that can be done before the transaction."""
 
     entered: Entered
     place: Place
     profile: Profile
-    checked: _Checked
+    draft: Draft
+    content: Content
+    expires_us: int | None
+    redacted: int
+    request: bytes
+    indexed: bool
     body_terms: list[str] | None
-    superseded: tuple[Sought, Place] | None = None
+    superseded: tuple[Sought, Place] | None
 
 
 def remember(
@@ -189,7 +183,7 @@ def _look_ahead(tx: SealedTransaction, rows: list[_Ready]) -> None:
     """Finds what the rows will revise, all of one space and room at once."""
     asked: dict[tuple[int, Partition, Principal], tuple[Place, list[tuple[str, str]]]] = {}
     for row in rows:
-        owner, content = row.entered.caller.principal, row.checked.content
+        owner, content = row.entered.caller.principal, row.content
         group = (id(row.place), row.profile.partition, owner)
         asked.setdefault(group, (row.place, []))[1].append((content.namespace, content.key))
     for (_, partition, owner), (place, names) in asked.items():
@@ -217,14 +211,25 @@ def _enter(engine: Engine, caller: Caller, space: SpaceRef, now: int) -> tuple[E
 
 
 def _prepare(engine: Engine, asked: Asked, entered: Entered, place: Place, now: int) -> _Ready:
-    checked = _check(engine, entered, asked.profile, asked.draft, now)
-    body_terms = blind_body(place.key, checked.content.text) if checked.indexed else None
-    if asked.draft.supersedes is None:
-        return _Ready(entered, place, asked.profile, checked, body_terms)
+    profile, draft = asked.profile, asked.draft
+    content, redacted = _checked(engine, entered, profile, draft)
+    indexed = profile.indexed and not draft.encrypted
+    expires_us = profile.retention.expires_us(draft.ttl, now)
+    request = b"" if draft.idempotency_key is None else _request(engine, entered, profile, draft)
+    body_terms = blind_body(place.key, content.text) if indexed else None
+    superseded = None if draft.supersedes is None else _sought(engine, asked, entered.caller, now)
+    columns = (
+        entered, place, profile, draft, content, expires_us, redacted, request, indexed, body_terms, superseded,
+    )  # fmt: skip
+    ready: _Ready = _tuple(_Ready, columns)
+    return ready
+
+
+def _sought(engine: Engine, asked: Asked, caller: Caller, now: int) -> tuple[Sought, Place]:
+    """The entry to be superseded, and where it lies."""
     old = Target(id=asked.draft.supersedes, partitions=(asked.profile.partition,))
-    sought = seek(engine, entered.caller, old, Op.WRITE, now)
-    meant = sought, engine.sealed.place(sought.entered.space, now)
-    return _Ready(entered, place, asked.profile, checked, body_terms, meant)
+    sought = seek(engine, caller, old, Op.WRITE, now)
+    return sought, engine.sealed.place(sought.entered.space, now)
 
 
 def _outcome(engine: Engine, tx: SealedTransaction, ready: _Ready | HoldfastError) -> Outcome:
@@ -277,17 +282,16 @@ def _check_words(limits: Limits, caller: Caller, profile: Profile, draft: Draft)
     speaker = None if draft.speaker is None else _label("speaker", draft.speaker, limits)
     at_us = None if draft.at is None else check_moment("at", draft.at)
     who, restores = provenance_of(caller), None
-    content: Content = _tuple(
-        Content,
-        (
-            *(key, body, who, namespace, hint, media_type, category, tags),
-            *(conversation or None, speaker or None, at_us, _CREATED, restores),
-        ),
-    )
+    columns = (
+        key, body, who, namespace, hint, media_type, category, tags, conversation or None, speaker or None, at_us,
+        _CREATED, restores,
+    )  # fmt: skip
+    content: Content = _tuple(Content, columns)
     return content
 
 
 _CREATED = Change.CREATED
+_PERSISTED, _NO_NOTE = True, None
 
 
 def _label(what: str, label: str | None, limits: Limits) -> str:
@@ -295,31 +299,21 @@ def _label(what: str, label: str | None, limits: Limits) -> str:
     return "" if label is None else check_label(what, label, limits)
 
 
-def _check(engine: Engine, entered: Entered, profile: Profile, draft: Draft, now: int) -> _Checked:
+def _checked(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -> tuple[Content, int]:
+    """What is to be written, without its secrets, and how many there were."""
     content = _check_words(engine.limits, entered.caller, profile, draft)
     if not content.key:
         content = content._replace(key=_made_key(engine, draft))
     if draft.always_inject and not may_flag(entered.level):
         raise AccessDenied(_FLAG_NEEDS_MANAGE)
-    redacted = 0
-    if profile.scrubbed and not draft.encrypted:
-        content, redacted = scrubbed(engine, content)
-    return _Checked(
-        content,
-        draft,
-        profile.retention.expires_us(draft.ttl, now),
-        profile.indexed and not draft.encrypted,
-        redacted,
-        _request(engine, entered, profile, draft),
-    )
+    return scrubbed(engine, content) if profile.scrubbed and not draft.encrypted else (content, 0)
 
 
 def scrubbed(engine: Engine, content: Content) -> tuple[Content, int]:
     """Secrets leave every part that a model may come to see. Most notes have none: one look over all parts tells."""
-    scrub, found = engine.scrub, 0
-    text, key, *others = content.text, content.key, content.hint, content.category
-    others += (content.conversation or "", content.speaker or "")
-    if not scrub("\n".join((text, key, *filter(None, others), *content.tags))).found:
+    scrub, found, text = engine.scrub, 0, content.text
+    labels = (content.hint, content.category, content.conversation, content.speaker)
+    if not scrub("\n".join((text, content.key, *filter(None, labels), *content.tags))).found:
         return content, 0
     clean: dict[str, Any] = {}
     for name in ("hint", "key", "category", "conversation", "speaker"):
@@ -334,28 +328,24 @@ def scrubbed(engine: Engine, content: Content) -> tuple[Content, int]:
 
 
 def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
-    caller, checked = ready.entered.caller.principal, ready.checked
-    if checked.draft.idempotency_key is not None and (replayed := _replay(tx, ready.entered, checked)):
+    caller, repeatable = ready.entered.caller.principal, ready.draft.idempotency_key
+    if repeatable is not None and (replayed := _replay(tx, ready, repeatable)):
         return replayed
     superseded = None if ready.superseded is None else _superseded(engine, tx, *ready.superseded)
     entry, id, created = _put(engine, tx, ready)
     if ready.superseded is not None and superseded is not None and superseded.id != id:
         _supersede(tx, ready.entered.caller, *ready.superseded)
-    if checked.draft.idempotency_key is not None:
+    if repeatable is not None:
         answer = json.dumps(
-            [entry.space.hex, entry.number, entry.revision, created, entry.expires_us, checked.redacted]
+            [entry.space.hex, entry.number, entry.revision, created, entry.expires_us, ready.redacted]
         )
-        tx.keep_answer(caller, checked.draft.idempotency_key, checked.request, answer.encode(), entry)
-    return Remembered(
-        id,
-        entry.content.key,
-        entry.space,
-        entry.revision,
-        created,
-        entry.expires_us,
-        checked.redacted,
-        category=checked.content.category,
-    )
+        tx.keep_answer(caller, repeatable, ready.request, answer.encode(), entry)
+    answered = (
+        id, entry.content.key, entry.space, entry.revision, created, entry.expires_us, ready.redacted,
+        _PERSISTED, _NO_NOTE, ready.content.category,
+    )  # fmt: skip
+    kept: Remembered = _tuple(Remembered, answered)
+    return kept
 
 
 def _superseded(engine: Engine, tx: SealedTransaction, sought: Sought, place: Place) -> Entry:
@@ -373,11 +363,11 @@ def _supersede(tx: SealedTransaction, caller: Caller, sought: Sought, place: Pla
 def _put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> tuple[Entry, UUID, bool]:
     """The entry, its id, and whether it is new. Every refusal comes before the first change, so that a row of many can
     fail alone."""
-    caller, checked, content = ready.entered.caller.principal, ready.checked, ready.checked.content
+    caller, content, expected = ready.entered.caller.principal, ready.content, ready.draft.expected_revision
     head = tx.own(ready.place, ready.profile.partition, caller, content.namespace, content.key)
     gone = head is None or (head.row.expires_us is not None and head.row.expires_us <= tx.now)
-    if checked.draft.expected_revision is not None:
-        check_expected(checked.draft.expected_revision, 0 if gone or head is None else head.row.revision)
+    if expected is not None:
+        check_expected(expected, 0 if gone or head is None else head.row.revision)
     if head is not None and gone and ready.profile.keeps_history:
         tx.purge(ready.place.space.id, [head.row], erase=False)
         head = None
@@ -388,29 +378,28 @@ def _put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> tuple[Entry, U
 
 
 def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
-    checked = ready.checked
     return tx.create(
         ready.place,
         ready.profile.partition,
         ready.entered.caller.principal,
-        checked.content,
-        State(checked.expires_us, bool(checked.draft.always_inject), checked.draft.encrypted),
-        indexed=checked.indexed,
+        ready.content,
+        State(ready.expires_us, bool(ready.draft.always_inject), ready.draft.encrypted),
+        indexed=ready.indexed,
         cap=engine.limits.entries,
         body_terms=ready.body_terms,
     )
 
 
 def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) -> Entry:
-    checked, content, always = ready.checked, ready.checked.content, _always_inject(ready, head)
+    content, always = ready.content, _always_inject(ready, head)
     if head.entry is not None and ready.profile.keeps_omitted:
-        content = _keep_omitted(content, head.entry.content, checked.draft)
+        content = _keep_omitted(content, head.entry.content, ready.draft)
     return tx.revise(
         ready.place,
         head,
         content._replace(change=Change.REPLACED),
-        State(checked.expires_us, always, checked.draft.encrypted),
-        indexed=checked.indexed,
+        State(ready.expires_us, always, ready.draft.encrypted),
+        indexed=ready.indexed,
         history=ready.profile.keeps_history,
         keep=engine.limits.revisions,
         body_terms=ready.body_terms,
@@ -420,7 +409,7 @@ def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) ->
 def _always_inject(ready: _Ready, head: Head) -> bool:
     """Who may not flag changes nothing about it, neither by saying so nor by leaving it out."""
     before = head.entry is not None and head.entry.always_inject
-    said = ready.checked.draft.always_inject
+    said = ready.draft.always_inject
     if may_flag(ready.entered.level):
         left_out = before and ready.profile.keeps_omitted
         return left_out if said is None else said
@@ -440,21 +429,20 @@ def _keep_omitted(content: Content, old: Content, draft: Draft) -> Content:
     )
 
 
-def _replay(tx: SealedTransaction, entered: Entered, checked: _Checked) -> Remembered | None:
-    assert checked.draft.idempotency_key is not None
-    answer = tx.answered(entered.caller.principal, checked.draft.idempotency_key, checked.request)
+def _replay(tx: SealedTransaction, ready: _Ready, repeatable: str) -> Remembered | None:
+    answer = tx.answered(ready.entered.caller.principal, repeatable, ready.request)
     if answer is None:
         return None
     space, number, revision, created, expires_us, redacted = json.loads(answer)
     return Remembered(
         entry_id(UUID(space), number),
-        checked.content.key,
+        ready.content.key,
         UUID(space),
         revision,
         created,
         expires_us,
         redacted,
-        category=checked.content.category,
+        category=ready.content.category,
     )
 
 
@@ -484,8 +472,6 @@ def _body(limits: Limits, profile: Profile, draft: Draft) -> bytes:
 
 def _request(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -> bytes:
     """A keyed fingerprint of everything that was asked, to tell a repeated request from another one."""
-    if draft.idempotency_key is None:
-        return b""
     asked = json.dumps(
         [profile.name, str(entered.space.name.parts()), draft._asdict()], default=repr, sort_keys=True
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import struct
+from itertools import chain
 from uuid import UUID
 
 from holdfast.contracts.rows import (
@@ -16,7 +16,7 @@ from holdfast.contracts.rows import (
     MemberRow,
     RevisionRow,
 )
-from holdfast.crypto.blind import blind_label, blind_labels, blind_terms, row_code
+from holdfast.crypto.blind import blind_label, blind_marks, blind_terms, mark_head, row_code
 from holdfast.crypto.keys import DataKey
 from holdfast.crypto.sealing import seal, unseal
 from holdfast.domain.entry import Content, Entry, Revision
@@ -35,7 +35,7 @@ _HEAD_FORMAT = b"HFe1"
 _REVISION = struct.Struct(">4sI16sIIQq?qI")
 _REVISION_FORMAT = b"HFr1"
 _GRANT = struct.Struct(">16s16s16sBqq")
-_SIGNS = re.compile(r"[/_\-.:]+")
+_SIGNS = str.maketrans("/_-.:", "     ")
 """A key is indexed by its words: whole it is found by name, and every whole key is new to the analyser."""
 _ROOMS = {partition.value: partition for partition in Partition}
 _NEVER = -1
@@ -48,6 +48,10 @@ _tuple = tuple.__new__
 """Makes a named tuple without the function Python puts before it, at half its price."""
 _LONG_TEXT = 4_096
 """Up to here a text is analysed word by word: it cannot reach the analyser's cap on terms."""
+_MARK_HEADS = {
+    room: (mark_head(room, "prefix"), mark_head(room, "category"), mark_head(room, "tag"))
+    for room in Partition
+}
 KNOWN_WORDS = 512
 """Words remembered a key: one costs a tenth of a new one."""
 
@@ -180,11 +184,12 @@ def superseded(key: DataKey, row: EntryRow, entry: Entry) -> RevisionRow:
 
 
 def labels_of(key: DataKey, partition: Partition, content: Content) -> bytes:
-    labels = [("prefix", f"{content.namespace}\0{prefix}") for prefix in slash_prefixes(content.key)]
+    prefix_head, category_head, tag_head = _MARK_HEADS[partition]
+    marks = [f"{prefix_head}{content.namespace}\0{prefix}" for prefix in slash_prefixes(content.key)]
     if content.category:
-        labels.append(("category", content.category))
-    labels += [("tag", tag) for tag in content.tags]
-    return blind_labels(key, partition, labels)
+        marks.append(category_head + content.category)
+    marks += [tag_head + tag for tag in content.tags]
+    return blind_marks(key, marks)
 
 
 def prefix_label(key: DataKey, partition: int, namespace: str, prefix: str) -> bytes:
@@ -213,28 +218,36 @@ def label_terms(content: Content) -> tuple[list[str], list[str], list[str]]:
     return (
         analyse(content.hint) if content.hint else [],
         analyse(" ".join(content.tags)) if content.tags else [],
-        [] if is_made(content.key) else analyse(_SIGNS.sub(" ", content.key)),
+        [] if is_made(content.key) else analyse(content.key.translate(_SIGNS)),
     )
 
 
 def blind_words(key: DataKey, text: str) -> list[str]:
-    """The blind terms of a text. Words recur, so those of a space are remembered, blinded, as they were written."""
+    """The blind terms of a text, in any order. Words recur, so those of a space are remembered as they were written."""
     if len(text) > _LONG_TEXT:
         return blind_terms(key, analyse(text))
-    known = key.words
-    terms: list[str] = []
+    known, terms, others = key.words.get, [], []
     for word in text.split():
-        terms += known.get(word) or _new_word(key, word)
-    return terms
+        term = known(word)
+        if term is None:
+            others.append(word)
+        else:
+            terms.append(term)
+    return terms + _new_words(key, others) if others else terms
 
 
-def _new_word(key: DataKey, word: str) -> list[str]:
-    terms = blind_terms(key, analyse_chunk(word))
-    if word.isalpha():  # numbers seldom come again
-        if len(key.words) >= KNOWN_WORDS:
-            key.words.clear()
-        key.words[word] = terms
-    return terms
+def _new_words(key: DataKey, words: list[str]) -> list[str]:
+    """Remembers what is a word and nothing else: numbers seldom come again, and most words are one term."""
+    analysed = list(map(analyse_chunk, words))
+    blinds = blind_terms(key, chain.from_iterable(analysed))
+    known, at = key.words, 0
+    for word, terms in zip(words, analysed, strict=True):
+        if len(terms) == 1 and word.isalpha():
+            known[word] = blinds[at]
+        at += len(terms)
+    if len(known) > KNOWN_WORDS:
+        known.clear()
+    return blinds
 
 
 def index_text(key: DataKey, content: Content, body_terms: list[str] | None) -> tuple[IndexText, int]:
@@ -242,8 +255,8 @@ def index_text(key: DataKey, content: Content, body_terms: list[str] | None) -> 
     body = blind_body(key, content.text) if body_terms is None else body_terms
     hint = blind_words(key, content.hint) if content.hint else []
     tags = blind_words(key, " ".join(content.tags)) if content.tags else []
-    name = [] if is_made(content.key) else blind_words(key, _SIGNS.sub(" ", content.key))
-    text = IndexText(_field(hint), _field(tags), _field(name), " ".join(body))
+    name = [] if is_made(content.key) else blind_words(key, content.key.translate(_SIGNS))
+    text = _tuple(IndexText, (_field(hint), _field(tags), _field(name), " ".join(body)))
     return text, len(hint) + len(tags) + len(name) + len(body)
 
 

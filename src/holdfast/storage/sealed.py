@@ -215,7 +215,8 @@ class Sealed:
             key, key_row = self.keyring.mint(space.id, keys.writes + 1, now)
             renewed = SpaceKeys({**keys.readable, key.key_id: key}, (*keys.known, key.key_id), key.key_id)
             return Place(space, renewed, new_key=key_row)
-        return Place(space, keys)
+        place: Place = _tuple(Place, (space, keys, None, None))
+        return place
 
     def _space_row(self, space: Space) -> SpaceRow:
         owner = space.owner

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -35,6 +34,7 @@ from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
 from holdfast.domain.retention import IDEMPOTENCY_US
 from holdfast.domain.space import SpaceKind
+from holdfast.storage.audit_link import link_to
 from holdfast.storage.codec import (
     entry_of,
     grant_code,
@@ -428,7 +428,7 @@ class SealedTransaction:
         entry_code = b"" if entry is None else fingerprint(key, entry.bytes)
         said = (self.now, operation, actor_code, space_code, entry_code, revision, key.key_id)
         last = self.tx.audit.last()
-        link = _link(key, last.link if last else b"", *said)
+        link = link_to(key, last.link if last else b"", *said)
         self.tx.audit.append(_tuple(AuditRow, (*said, link)))
 
     # Details
@@ -466,31 +466,8 @@ def receipt_key(sealed: Sealed, key: str) -> bytes:
     return blind_name(sealed.store_key, "idempotency key", key)
 
 
-def audit_link(key: DataKey, before: bytes, row: AuditRow) -> bytes:
-    return _link(key, before, *row[:-1])
-
-
-def _link(
-    key: DataKey,
-    before: bytes,
-    at_us: int,
-    operation: str,
-    actor: bytes,
-    space: bytes,
-    entry: bytes,
-    revision: int,
-    key_id: int,
-) -> bytes:
-    """Every field with its length, so that nothing can move from one to the next."""
-    parts = (before, operation.encode(), actor, space, entry)
-    link = key.links.copy()
-    link.update(bytes(map(len, parts)) + b"".join(parts) + _AUDIT.pack(at_us, revision, key_id))
-    return link.digest()
-
-
 _tuple = tuple.__new__
 """Makes a named tuple without the function Python puts before it, at half its price."""
-_AUDIT = struct.Struct(">qqq")
 _BEFORE_ALL_TIME = -1
 """A `now` before which nothing can have expired."""
 _WORTH_LOOKING_AHEAD = 2

@@ -54,6 +54,8 @@ Spaces = list[SpaceInfo]
 Outcomes = list[Outcome]
 Ids = list[UUID]
 
+_tuple = tuple.__new__
+"""Makes a named tuple without the function Python puts before it, at half its price."""
 _ROOMS = {partition.label: partition for partition in MODEL_VISIBLE}
 
 
@@ -85,24 +87,12 @@ class CoreCalls:
         live, which is what this call says (none unless given). What it `supersedes` (an id) goes to the trash with it.
         The answer's `similar` lists memories that say nearly the same."""
         namespace = ""
-        # In the order of its fields: by name it costs twice as much.
-        draft = Draft(
-            text,
-            key,
-            hint,
-            category,
-            tags_of(tags),
-            ttl,
-            always_inject,
-            encrypted,
-            namespace,
-            conversation,
-            speaker,
-            at,
-            expected_revision,
-            idempotency_key,
-            supersedes,
-        )
+        labels = None if tags is None else tags_of(tags)
+        said = (
+            text, key, hint, category, labels, ttl, always_inject, encrypted, namespace, conversation, speaker, at,
+            expected_revision, idempotency_key, supersedes,
+        )  # fmt: skip
+        draft: Draft = _tuple(Draft, said)
         where = None if space is None else space_of(space)
         profile = CORE if in_context is True else profile_of(in_context)
         near = partial(_similar_to, self._seat) if in_context else None

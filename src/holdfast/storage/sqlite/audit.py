@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from holdfast.contracts.rows import AuditRow
-from holdfast.storage.sqlite.connections import OnConnection, Reader
+from holdfast.storage.sqlite.connections import Batch, OnConnection, Reader
 
 
 class AuditReads:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
+        self._look = reader.rows
 
     def last(self) -> AuditRow | None:
-        rows = self._reader.rows(
+        rows = self._look(
             """
             SELECT at_us, operation, actor, space, object, revision, key_id, link
               FROM audit
@@ -40,21 +41,28 @@ class AuditWrites(AuditReads):
     def __init__(self, tx: OnConnection) -> None:
         super().__init__(tx)
         self._tx = tx
+        self._look = tx.look
         self._last: AuditRow | None = None
+        self._new: list[AuditRow] = []
+        tx.keep_back(self._left)
 
     def last(self) -> AuditRow | None:
         return self._last or super().last()
 
     def append(self, row: AuditRow) -> None:
-        self._tx.run(
-            """
-            INSERT INTO audit (at_us, operation, actor, space, object, revision, key_id, link)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            row,
-        )
+        self._tx.kept += 1
+        self._new.append(row)
         self._last = row
 
     def forget_last(self) -> None:
         """Another process may append between two batches."""
         self._last = None
+
+    def _left(self) -> list[Batch]:
+        new, self._new = self._new, []
+        return [(_APPEND, new)] if new else []
+
+
+_APPEND = """
+INSERT INTO audit (at_us, operation, actor, space, object, revision, key_id, link)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""

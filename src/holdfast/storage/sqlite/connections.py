@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
@@ -24,6 +24,8 @@ READER_CACHE_KIB = 8_192
 WRITER_CACHE_KIB = 65_536
 
 Row = tuple[Any, ...]
+Batch = tuple[str, Sequence[Row]]
+"""A statement, and the values of each of its runs."""
 log = logging.getLogger("holdfast")
 
 
@@ -51,28 +53,60 @@ class Connections(Protocol):
 
 class OnConnection:
     """Statements on one given connection: what a transaction reads and writes through. They share a cursor, because a
-    new one costs as much as a short statement."""
+    new one costs as much as a short statement.
 
-    __slots__ = ("_execute", "_execute_many", "db")
+    Some writes are kept back until the commit, to be run with others of their kind; every other statement first
+    catches up with them, so that a job sees what was written before."""
+
+    __slots__ = ("_cursor", "_execute", "_kept_back", "_written", "at_once", "db", "kept")
 
     def __init__(self, db: apsw.Connection) -> None:
         self.db = db
-        cursor = db.cursor()
-        self._execute, self._execute_many = cursor.execute, cursor.executemany
+        self._cursor = cursor = db.cursor()
+        self._execute = cursor.execute
+        self._kept_back: list[Callable[[], list[Batch]]] = []
+        self._written = 0
+        self.kept = 0
+        """How many rows were kept back so far; whoever keeps one back counts it."""
+        self.at_once = False
+        """Whether nothing is kept back."""
+
+    def keep_back(self, left: Callable[[], list[Batch]]) -> None:
+        """Who keeps back gives here what is left to be written, and forgets it."""
+        self._kept_back.append(left)
+
+    def catch_up(self) -> None:
+        """Writes what was kept back. A constraint that it breaks is not the affair of the job that happens to run."""
+        if self._written != self.kept:
+            self._written = self.kept
+            for left in self._kept_back:
+                for sql, rows in left():
+                    self._cursor.executemany(sql, rows)
+
+    def changes(self) -> int:
+        """Grows with every row written or kept back."""
+        return self.db.total_changes() + self.kept
+
+    def look(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Reads without catching up, for whoever knows that nothing kept back is meant."""
+        return self._execute(sql, values).fetchall()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        self.catch_up()
         return self._execute(sql, values).fetchall()
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> None:
         """A constraint is the job's own affair; every other error of the database is the whole batch's."""
+        self.catch_up()
         try:
             self._execute(sql, values)
         except apsw.ConstraintError as error:
             raise translated(error) from error
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        self.catch_up()
         try:
-            self._execute_many(sql, rows)
+            self._cursor.executemany(sql, rows)
         except apsw.ConstraintError as error:
             raise translated(error) from error
 

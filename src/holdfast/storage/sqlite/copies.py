@@ -20,7 +20,8 @@ from holdfast.contracts.rows import (
 )
 from holdfast.domain.ids import NUMBER_BITS
 from holdfast.storage.sqlite.connections import OnConnection, Reader
-from holdfast.storage.sqlite.entries import HEAD, REVISION, EntryWrites
+from holdfast.storage.sqlite.entries import HEAD, REVISION
+from holdfast.storage.sqlite.entry_writes import EntryWrites
 from holdfast.storage.sqlite.receipts import receipt_of
 
 

@@ -7,10 +7,9 @@ from functools import lru_cache, partial
 from operator import attrgetter
 from uuid import UUID
 
-from holdfast.contracts.rows import LABEL_BYTES, EntryRow, MovedRow, PlacedRow, RevisionRow, Visible
-from holdfast.domain.errors import Conflict
+from holdfast.contracts.rows import EntryRow, MovedRow, PlacedRow, RevisionRow, Visible
 from holdfast.domain.ids import NUMBER_BITS
-from holdfast.storage.sqlite.connections import OnConnection, Reader, Row
+from holdfast.storage.sqlite.connections import Reader, Row
 
 NUMBER_MASK = (1 << NUMBER_BITS) - 1
 
@@ -46,6 +45,7 @@ class EntryReads:
     def __init__(self, reader: Reader, number_of: Callable[[UUID], int]) -> None:
         self._reader = reader
         self._number_of = number_of
+        self._look = reader.rows
 
     def _shown(self, visible: Visible) -> tuple[int, int, int, bytes, int]:
         space, partitions, viewer, now, private = visible
@@ -58,7 +58,7 @@ class EntryReads:
         """Sorted here: for the one row there nearly always is, SQLite's sorter would cost six times the read."""
         shown, found = self._shown(visible), []
         for key in keys:
-            found += self._reader.rows(_BY_KEY, (*shown, key))
+            found += self._look(_BY_KEY, (*shown, key))
         if len(found) == 1:
             return [_HEAD_ROW(found[0])]
         return sorted(map(_HEAD_ROW, found), key=attrgetter("seq"), reverse=True)
@@ -72,7 +72,7 @@ class EntryReads:
              WHERE entries.entry = ?6
                AND {_LIVE}
             """,
-            (*shown, _entry(shown[0], number)),
+            (*shown, entry_number(shown[0], number)),
         )
         return rows[0] if rows else None
 
@@ -86,7 +86,7 @@ class EntryReads:
                AND {_SHOWN}
                AND entries.trashed_us IS NOT NULL
             """,
-            (*shown, _entry(shown[0], number)),
+            (*shown, entry_number(shown[0], number)),
         )
         return rows[0] if rows else None
 
@@ -198,7 +198,7 @@ class EntryReads:
              WHERE entries.entry IN (SELECT value FROM json_each(?6))
                AND {_LIVE}
             """,
-            (*shown, str([_entry(shown[0], number) for number in numbers])),
+            (*shown, str([entry_number(shown[0], number) for number in numbers])),
         )
 
     def flagged(self, visible: Visible, limit: int) -> list[EntryRow]:
@@ -215,7 +215,7 @@ class EntryReads:
              ORDER BY entries.seq DESC
              LIMIT ?8
             """,
-            (*shown, _entry(shown[0], 0), _entry(shown[0] + 1, 0), limit),
+            (*shown, entry_number(shown[0], 0), entry_number(shown[0] + 1, 0), limit),
         )
 
     def expiring(self, visible: Visible, until: int, limit: int) -> list[EntryRow]:
@@ -272,7 +272,7 @@ class EntryReads:
              ORDER BY revisions.revision DESC
              LIMIT ?8
             """,
-            (*shown, _entry(shown[0], number), before, limit),
+            (*shown, entry_number(shown[0], number), before, limit),
         )
         return [RevisionRow._make(row) for row in rows]
 
@@ -330,7 +330,7 @@ class EntryReads:
         found: list[EntryRow] = []
         for number in numbers:
             found += self._heads(
-                f"SELECT {HEAD} FROM entries WHERE entries.entry = ?", (_entry(place, number),)
+                f"SELECT {HEAD} FROM entries WHERE entries.entry = ?", (entry_number(place, number),)
             )
         return found
 
@@ -346,7 +346,7 @@ class EntryReads:
              ORDER BY entries.entry
              LIMIT ?4
             """,
-            (_entry(place, after), _entry(place + 1, 0), key_id, limit),
+            (entry_number(place, after), entry_number(place + 1, 0), key_id, limit),
         )
 
     def revisions_sealed_with(self, space: UUID, key_id: int, limit: int) -> list[RevisionRow]:
@@ -360,115 +360,17 @@ class EntryReads:
                AND revisions.key_id = ?3
              LIMIT ?4
             """,
-            (_entry(place, 0), _entry(place + 1, 0), key_id, limit),
+            (entry_number(place, 0), entry_number(place + 1, 0), key_id, limit),
         )
 
     def revisions_of(self, space: UUID, number: int) -> list[RevisionRow]:
         return self._revisions(
             f"SELECT {REVISION} FROM revisions WHERE revisions.entry = ? ORDER BY revisions.revision",
-            (_entry(self._number_of(space), number),),
+            (entry_number(self._number_of(space), number),),
         )
 
     def _revisions(self, sql: str, values: Sequence[object]) -> list[RevisionRow]:
         return [RevisionRow._make(row) for row in self._reader.rows(sql, values)]
-
-
-class EntryWrites(EntryReads):
-    def __init__(self, tx: OnConnection, number_of: Callable[[UUID], int]) -> None:
-        super().__init__(tx, number_of)
-        self._tx = tx
-
-    def insert(self, space: UUID, row: EntryRow) -> bool:
-        place = self._number_of(space)
-        try:
-            inserted = self._tx.count(
-                """
-                INSERT INTO entries (entry, space, partition, owner, key, revision, born, seq, created_us, updated_us,
-                                     expires_us, trashed_us, flags, length, key_id, labels, sealed)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT (entry) DO NOTHING
-                """,
-                (_entry(place, row.number), place, *row[1:]),
-            )
-        except Conflict:
-            raise Conflict("An entry with this key exists already; read it again and retry.") from None
-        if inserted:
-            self._label(place, row)
-        return inserted > 0
-
-    def revise(self, space: UUID, row: EntryRow, superseded: RevisionRow | None) -> None:
-        if superseded is not None:
-            self.add_revision(space, superseded)
-        self.restate(space, row)
-
-    def restate(self, space: UUID, row: EntryRow) -> None:
-        place = self._number_of(space)
-        entry = _entry(place, row.number)
-        old = self._tx.rows("SELECT labels, seq FROM entries WHERE entry = ?", (entry,))
-        try:
-            self._tx.run(
-                """
-                UPDATE entries
-                   SET partition = ?, owner = ?, key = ?, revision = ?, born = ?, seq = ?, created_us = ?,
-                       updated_us = ?, expires_us = ?, trashed_us = ?, flags = ?, length = ?, key_id = ?,
-                       labels = ?, sealed = ?
-                 WHERE entry = ?
-                """,
-                (*row[1:], entry),
-            )
-        except Conflict:
-            raise Conflict("A live entry with this key exists already; rename or remove it first.") from None
-        for labels, seq in old:
-            self._unlabel(place, entry, labels, seq)
-        if row.trashed_us is None:
-            self._label(place, row)
-
-    def _label(self, place: int, row: EntryRow) -> None:
-        entry, seq, labels = _entry(place, row.number), row.seq, row.labels
-        self._tx.run_many(
-            "INSERT INTO labels (space, label, seq, entry) VALUES (?, ?, ?, ?)",
-            [(place, labels[at : at + LABEL_BYTES], seq, entry) for at in range(0, len(labels), LABEL_BYTES)],
-        )
-
-    def _unlabel(self, place: int, entry: int, labels: bytes, seq: int) -> None:
-        for label in _split(labels):
-            self._tx.run(
-                "DELETE FROM labels WHERE space = ? AND label = ? AND seq = ? AND entry = ?",
-                (place, label, seq, entry),
-            )
-
-    def add_revision(self, space: UUID, row: RevisionRow) -> None:
-        self._tx.run(
-            """
-            INSERT OR REPLACE INTO revisions (entry, revision, seq, updated_us, expires_us, flags, key_id, sealed)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            (_entry(self._number_of(space), row.number), *row[1:]),
-        )
-
-    def prune(self, space: UUID, number: int, below: int) -> int:
-        return self._tx.count(
-            "DELETE FROM revisions WHERE entry = ? AND revision < ?",
-            (_entry(self._number_of(space), number), below),
-        )
-
-    def delete(self, space: UUID, numbers: Sequence[int]) -> int:
-        place = self._number_of(space)
-        deleted = 0
-        for number in numbers:
-            entry = _entry(place, number)
-            for labels, seq in self._tx.rows("SELECT labels, seq FROM entries WHERE entry = ?", (entry,)):
-                self._unlabel(place, entry, labels, seq)
-            self._tx.run("DELETE FROM revisions WHERE entry = ?", (entry,))
-            deleted += self._tx.count("DELETE FROM entries WHERE entry = ?", (entry,))
-        return deleted
-
-    def delete_space(self, space: UUID) -> int:
-        place = self._number_of(space)
-        first, last = _entry(place, 0), _entry(place + 1, 0)
-        self._tx.run("DELETE FROM labels WHERE space = ?", (place,))
-        self._tx.run("DELETE FROM revisions WHERE entry > ? AND entry < ?", (first, last))
-        return self._tx.count("DELETE FROM entries WHERE entry > ? AND entry < ?", (first, last))
 
 
 @lru_cache(maxsize=256)
@@ -480,9 +382,5 @@ def _mask(partitions: Iterable[int]) -> int:
     return sum(1 << partition for partition in partitions)
 
 
-def _entry(place: int, number: int) -> int:
+def entry_number(place: int, number: int) -> int:
     return place << NUMBER_BITS | number
-
-
-def _split(labels: bytes) -> list[bytes]:
-    return [labels[start : start + LABEL_BYTES] for start in range(0, len(labels), LABEL_BYTES)]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from holdfast.contracts.rows import SpaceCounts, SpaceRow, SpaceState
-from holdfast.storage.sqlite.connections import OnConnection, Reader, Row
+from holdfast.storage.sqlite.connections import Batch, OnConnection, Reader, Row
 
 KNOWN_SPACES = 100_000
 NOWHERE = 0
@@ -78,10 +78,15 @@ class SpaceReads:
 
 
 class SpaceWrites(SpaceReads):
+    """Counts on in memory while a batch writes: the row of a space is read once and written once, with the commit or
+    before someone looks at it."""
+
     def __init__(self, tx: OnConnection, number_of: Callable[[UUID], int]) -> None:
         super().__init__(tx)
         self._tx = tx
         self._number_of = number_of
+        self._counted: dict[int, SpaceCounts] = {}
+        tx.keep_back(self._left)
 
     def insert(self, row: SpaceRow) -> None:
         self._tx.run(
@@ -90,20 +95,25 @@ class SpaceWrites(SpaceReads):
         )
 
     def advance(self, space: UUID, *, entries: int, indexed: int, length: int) -> SpaceCounts | None:
-        """Two statements by number: together they cost a third of one UPDATE … RETURNING on this table."""
         place = self._number_of(space)
-        rows = self._tx.rows(
-            "SELECT seq, entries, indexed, length, key_id FROM spaces WHERE space = ?", (place,)
+        counts: Sequence[int] | None = self._counted.get(place)
+        if counts is None:
+            rows = self._tx.look(_COUNTS, (place,))
+            if not rows:
+                return None
+            counts = rows[0]
+        seq, held, in_index, terms, key_id = counts
+        after: SpaceCounts = _tuple(
+            SpaceCounts, (seq + 1, held + entries, in_index + indexed, terms + length, key_id)
         )
-        if not rows:
-            return None
-        seq, held, in_index, terms, key_id = rows[0]
-        counts = (seq + 1, held + entries, in_index + indexed, terms + length)
-        self._tx.run(
-            "UPDATE spaces SET seq = ?2, entries = ?3, indexed = ?4, length = ?5 WHERE space = ?1",
-            (place, *counts),
-        )
-        return SpaceCounts(*counts, key_id)
+        self._tx.kept += 1
+        self._counted[place] = after
+        return after
+
+    def _left(self) -> list[Batch]:
+        counted, self._counted = self._counted, {}
+        rows = [(place, *counts[:4]) for place, counts in counted.items()]
+        return [(_SET_COUNTS, rows)] if rows else []
 
     def recount(self, space: UUID, *, entries: int, indexed: int, length: int) -> None:
         self._tx.run(
@@ -129,6 +139,12 @@ class SpaceWrites(SpaceReads):
 
     def count_settled(self, space: UUID) -> None:
         self._tx.run("UPDATE spaces SET settled = settled + 1 WHERE id = ?", (space.bytes,))
+
+
+_COUNTS = "SELECT seq, entries, indexed, length, key_id FROM spaces WHERE space = ?"
+_SET_COUNTS = "UPDATE spaces SET seq = ?2, entries = ?3, indexed = ?4, length = ?5 WHERE space = ?1"
+_tuple = tuple.__new__
+"""Makes a named tuple without the function Python puts before it, at half its price."""
 
 
 def _one(rows: list[Row]) -> SpaceRow | None:

@@ -99,11 +99,18 @@ class TermWrites:
         self._job.clear()
 
     def flush(self) -> None:
+        """In the order of entries. Most are new: those up to the next that replaces one are written together."""
+        new: list[tuple[int | str, ...]] = []
         for entry, (text, replaces) in sorted(self._kept.items()):
             if replaces:
+                self._insert(new)
+                new = []
                 self._tx.run("DELETE FROM terms WHERE rowid = ?", (entry,))
             if text is not _NOTHING:
-                self._tx.run(
-                    "INSERT INTO terms (rowid, hint, tags, key, body) VALUES (?, ?, ?, ?, ?)", (entry, *text)
-                )
+                new.append((entry, *text))
+        self._insert(new)
         self._kept.clear()
+
+    def _insert(self, rows: list[tuple[int | str, ...]]) -> None:
+        if rows:
+            self._tx.run_many("INSERT INTO terms (rowid, hint, tags, key, body) VALUES (?, ?, ?, ?, ?)", rows)

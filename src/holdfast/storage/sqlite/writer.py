@@ -20,7 +20,7 @@ from holdfast.storage.sqlite.audit import AuditWrites
 from holdfast.storage.sqlite.connections import Connections, OnConnection
 from holdfast.storage.sqlite.copies import CopyWrites
 from holdfast.storage.sqlite.derived import DerivedWrites
-from holdfast.storage.sqlite.entries import EntryWrites
+from holdfast.storage.sqlite.entry_writes import EntryWrites
 from holdfast.storage.sqlite.erasing import merge_slice
 from holdfast.storage.sqlite.errors import translated
 from holdfast.storage.sqlite.keys import KeyWrites, NameWrites
@@ -46,10 +46,10 @@ class SqliteTransaction:
     """One batch's view of the store; `entries`, `terms` … are the contracts' writes on the writer's connection."""
 
     def __init__(self, db: apsw.Connection) -> None:
-        tx = OnConnection(db)
+        self._tx = tx = OnConnection(db)
         # The method itself, because Python calls it at half the price of the object.
         number_of = SpaceNumbers(tx).__call__
-        self.db = db
+        self.changes = tx.changes
         self.entries = EntryWrites(tx, number_of)
         self.terms = TermWrites(tx, number_of)
         self.derived = DerivedWrites(tx, number_of)
@@ -72,8 +72,17 @@ class SqliteTransaction:
         self.erases |= wait
         self.erases_later |= not wait
 
+    @property
+    def keeps_nothing_back(self) -> bool:
+        return self._tx.at_once
+
+    def keep_nothing_back(self) -> None:
+        self._tx.at_once = True
+
     def flush(self) -> None:
         """Writes what was collected; the next batch starts afresh."""
+        self._tx.catch_up()
+        self._tx.at_once = False
         self.terms.flush()
         self.audit.forget_last()
 
@@ -173,14 +182,18 @@ class Writer:
         writing has the batch undone, and the others run again: a job depends on nothing but its transaction."""
         with self._connections.writing() as db:
             try:
-                while not self._try_to_commit(db, tasks):
-                    pass
+                at_once = False
+                while not self._try_to_commit(db, tasks, at_once=at_once):
+                    at_once = True
             except Exception as error:  # whatever it is, nobody is left without an answer
                 _fail(tasks or self._take(tasks), error)
 
-    def _try_to_commit(self, db: apsw.Connection, tasks: list[Task]) -> bool:
+    def _try_to_commit(self, db: apsw.Connection, tasks: list[Task], *, at_once: bool) -> bool:
+        """Once more with every row written at once, so that who is refused is known."""
         try:
             tx = self._begin(db)
+            if at_once:
+                tx.keep_nothing_back()
             for task in tasks or self._take(tasks):
                 if task.error is None and not task.committed:
                     _run(tx, task)
@@ -188,6 +201,11 @@ class Writer:
             db.execute("COMMIT").fetchall()
         except _HalfDone:
             _undo(db)
+            return False
+        except apsw.ConstraintError:
+            _undo(db)
+            if at_once:
+                raise
             return False
         except BaseException:
             _undo(db)
@@ -240,7 +258,7 @@ def _undo(db: apsw.Connection) -> None:
 def _run(tx: SqliteTransaction, task: Task) -> None:
     """A job that is refused before it wrote anything leaves no trace: most are. It needs no savepoint, which would be
     two statements more for every write."""
-    before = tx.db.total_changes()
+    before = tx.changes()
     tx.erases = tx.erases_later = False
     try:
         task.result = task.job(tx)
@@ -249,9 +267,12 @@ def _run(tx: SqliteTransaction, task: Task) -> None:
     except apsw.Error:
         raise
     except BaseException as refusal:
-        task.error = refusal
-        tx.forget_job()
-        if tx.db.total_changes() != before:
+        wrote = tx.changes() != before
+        # What it was told of rows that are kept back may have misled it: it is believed once they are written at once.
+        if not wrote or tx.keeps_nothing_back or isinstance(refusal, KeyboardInterrupt):
+            task.error = refusal
+            tx.forget_job()
+        if wrote:
             raise _HalfDone from None
 
 

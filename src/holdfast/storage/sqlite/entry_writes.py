@@ -1,0 +1,138 @@
+"""Writing entries, their superseded revisions and their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from uuid import UUID
+
+from holdfast.contracts.rows import LABEL_BYTES, EntryRow, RevisionRow, Visible
+from holdfast.domain.errors import Conflict
+from holdfast.storage.sqlite.connections import Batch, OnConnection, Row
+from holdfast.storage.sqlite.entries import EntryReads, entry_number
+
+_INSERT = """
+INSERT INTO entries (entry, space, partition, owner, key, revision, born, seq, created_us, updated_us, expires_us,
+                     trashed_us, flags, length, key_id, labels, sealed)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_LABEL = "INSERT INTO labels (space, label, seq, entry) VALUES (?, ?, ?, ?)"
+
+
+class EntryWrites(EntryReads):
+    """New entries are kept back and written together, as if no number or key of theirs were taken: it hardly ever is.
+    If one is, the batch is undone and its jobs run again with every entry written at once."""
+
+    def __init__(self, tx: OnConnection, number_of: Callable[[UUID], int]) -> None:
+        super().__init__(tx, number_of)
+        self._tx = tx
+        self._look = tx.look
+        self._new: list[Row] = []
+        self._labels: list[Row] = []
+        self._new_keys: set[bytes] = set()
+        tx.keep_back(self._left)
+
+    def by_key(self, visible: Visible, keys: Sequence[bytes]) -> list[EntryRow]:
+        if not self._new_keys.isdisjoint(keys):
+            self._tx.catch_up()
+        return super().by_key(visible, keys)
+
+    def insert(self, space: UUID, row: EntryRow) -> bool:
+        place = self._number_of(space)
+        entry = entry_number(place, row[0])
+        if self._tx.at_once:
+            return self._insert_at_once(place, entry, row)
+        self._tx.kept += 1
+        self._new.append((entry, place, *row[1:]))
+        self._new_keys.add(row.key)
+        self._labels += _label_rows(place, entry, row)
+        return True
+
+    def _insert_at_once(self, place: int, entry: int, row: EntryRow) -> bool:
+        try:
+            inserted = self._tx.count(f"{_INSERT} ON CONFLICT (entry) DO NOTHING", (entry, place, *row[1:]))
+        except Conflict:
+            raise Conflict("An entry with this key exists already; read it again and retry.") from None
+        if inserted:
+            self._tx.run_many(_LABEL, _label_rows(place, entry, row))
+        return inserted > 0
+
+    def _left(self) -> list[Batch]:
+        left: list[Batch] = [(_INSERT, self._new), (_LABEL, self._labels)] if self._new else []
+        self._new, self._labels = [], []
+        self._new_keys.clear()
+        return left
+
+    def revise(self, space: UUID, row: EntryRow, superseded: RevisionRow | None) -> None:
+        if superseded is not None:
+            self.add_revision(space, superseded)
+        self.restate(space, row)
+
+    def restate(self, space: UUID, row: EntryRow) -> None:
+        place = self._number_of(space)
+        entry = entry_number(place, row.number)
+        old = self._tx.rows("SELECT labels, seq FROM entries WHERE entry = ?", (entry,))
+        try:
+            self._tx.run(
+                """
+                UPDATE entries
+                   SET partition = ?, owner = ?, key = ?, revision = ?, born = ?, seq = ?, created_us = ?,
+                       updated_us = ?, expires_us = ?, trashed_us = ?, flags = ?, length = ?, key_id = ?,
+                       labels = ?, sealed = ?
+                 WHERE entry = ?
+                """,
+                (*row[1:], entry),
+            )
+        except Conflict:
+            raise Conflict("A live entry with this key exists already; rename or remove it first.") from None
+        for labels, seq in old:
+            self._unlabel(place, entry, labels, seq)
+        if row.trashed_us is None:
+            self._tx.run_many(_LABEL, _label_rows(place, entry, row))
+
+    def _unlabel(self, place: int, entry: int, labels: bytes, seq: int) -> None:
+        for label in _split(labels):
+            self._tx.run(
+                "DELETE FROM labels WHERE space = ? AND label = ? AND seq = ? AND entry = ?",
+                (place, label, seq, entry),
+            )
+
+    def add_revision(self, space: UUID, row: RevisionRow) -> None:
+        self._tx.run(
+            """
+            INSERT OR REPLACE INTO revisions (entry, revision, seq, updated_us, expires_us, flags, key_id, sealed)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            (entry_number(self._number_of(space), row.number), *row[1:]),
+        )
+
+    def prune(self, space: UUID, number: int, below: int) -> int:
+        return self._tx.count(
+            "DELETE FROM revisions WHERE entry = ? AND revision < ?",
+            (entry_number(self._number_of(space), number), below),
+        )
+
+    def delete(self, space: UUID, numbers: Sequence[int]) -> int:
+        place = self._number_of(space)
+        deleted = 0
+        for number in numbers:
+            entry = entry_number(place, number)
+            for labels, seq in self._tx.rows("SELECT labels, seq FROM entries WHERE entry = ?", (entry,)):
+                self._unlabel(place, entry, labels, seq)
+            self._tx.run("DELETE FROM revisions WHERE entry = ?", (entry,))
+            deleted += self._tx.count("DELETE FROM entries WHERE entry = ?", (entry,))
+        return deleted
+
+    def delete_space(self, space: UUID) -> int:
+        place = self._number_of(space)
+        first, last = entry_number(place, 0), entry_number(place + 1, 0)
+        self._tx.run("DELETE FROM labels WHERE space = ?", (place,))
+        self._tx.run("DELETE FROM revisions WHERE entry > ? AND entry < ?", (first, last))
+        return self._tx.count("DELETE FROM entries WHERE entry > ? AND entry < ?", (first, last))
+
+
+def _label_rows(place: int, entry: int, row: EntryRow) -> list[Row]:
+    seq, labels = row.seq, row.labels
+    return [(place, labels[at : at + LABEL_BYTES], seq, entry) for at in range(0, len(labels), LABEL_BYTES)]
+
+
+def _split(labels: bytes) -> list[bytes]:
+    return [labels[start : start + LABEL_BYTES] for start in range(0, len(labels), LABEL_BYTES)]
