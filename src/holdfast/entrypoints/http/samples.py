@@ -55,6 +55,7 @@ SAMPLES: dict[str, Any] = {
     "pending": 0,
     "persisted": True,
     "position": 1,
+    "change": "created",
     "provenance": {"by": "user:alice", "door": "http", "source": "user", "conversation": None, "run": None},
     "rank": None,
     "reason": "It lies below the limit; ask for more.",
