@@ -12,14 +12,12 @@ from holdfast.domain.context import LARGEST_BUDGET, SMALLEST_BUDGET
 from holdfast.domain.errors import (
     InvalidKey,
     InvalidLevel,
-    InvalidScope,
     MissingField,
     MissingKey,
     MissingValue,
 )
 from holdfast.domain.partition import MODEL_VISIBLE
 from holdfast.domain.profile import FACTS
-from holdfast.domain.retention import CENTURY_SECONDS
 from holdfast.operations.administer import RULES
 from holdfast.surfaces.administration import AdministrationCalls
 from holdfast.surfaces.core import CoreCalls
@@ -28,6 +26,31 @@ from holdfast.surfaces.seat import Seat
 from holdfast.surfaces.wire import answers, entries
 from holdfast.surfaces.wire.fields import Field, Kind, Schema
 from holdfast.surfaces.wire.shape import Shape
+from holdfast.surfaces.wire.words import (
+    ADDRESS,
+    ALWAYS,
+    CATEGORY,
+    CURSOR,
+    FILTERS,
+    HINT,
+    IN_CATEGORY,
+    IN_CONTEXT,
+    KEY,
+    LEVELS,
+    LIMIT,
+    LINE,
+    LONGEST_TTL,
+    NAME,
+    NOT_BLANK,
+    QUERY,
+    REVISION,
+    REVISIONS,
+    SCOPE,
+    SPACE,
+    TAGS,
+    TTL,
+    field,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,84 +74,6 @@ class Call:
     @property
     def sentence(self) -> str:
         return " ".join((self.run.__doc__ or "").split())
-
-
-def field(name: str, kind: Kind, sentence: str, example: Any = None, **more: Any) -> Field:
-    return Field(name, kind, sentence, example, **more)
-
-
-_SEEN = r"[^\s\x00-\x1f\x7f]"
-NAME = {"pattern": rf"^\s*{_SEEN}([^\x00-\x1f\x7f]*{_SEEN})?\s*$"}
-"""Not blank, no control characters; space around it is taken away. Its bytes are capped by a setting."""
-LINE = {"pattern": r"^[^\x00-\x1f\x7f\x85\u2028\u2029]*[\x85\u2028\u2029]?$"}
-_TAG = r"^[^\x00-\x1f\x7f\x85\u2028\u2029]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f\x85\u2028\u2029]*[\x85\u2028\u2029]?$"
-NOT_BLANK = {"pattern": r"^[^\x00]*[^\s\x00][^\x00]*$"}
-LONGEST_TTL = {"minimum": 1, "maximum": CENTURY_SECONDS}
-REVISIONS = {"minimum": 0, "maximum": (1 << 63) - 1}
-
-KEY = field(
-    "key",
-    Kind.TEXT,
-    "The memory's name; slashes make a hierarchy.",
-    "konflux/deploy",
-    wrong=InvalidKey,
-    bounds=NAME,
-)
-KNOWN_KEY = field("key", Kind.TEXT, "The memory's name.", "konflux/deploy", wrong=InvalidKey)
-ID = field("id", Kind.ID, "The memory's id.")
-SPACE = field(
-    "space", Kind.TEXT, "A space's id, reference or kind:reference; default: the caller's own.", "user:alice"
-)
-REVISION = field(
-    "expected_revision",
-    Kind.WHOLE,
-    "Refused with 412 unless the memory is at this revision.",
-    3,
-    bounds=REVISIONS,
-)
-TTL = field(
-    "ttl_seconds", Kind.WHOLE, "How long it lives, in seconds.", 7_776_000, into="ttl", bounds=LONGEST_TTL
-)
-LIMIT = field("limit", Kind.WHOLE, "At most so many.", 10, bounds={"minimum": 1})
-CURSOR = field("cursor", Kind.TEXT, "Of the page before: gives the next.")
-CATEGORY = field("category", Kind.TEXT, "A word to sort by, on one line.", "preferences", bounds=LINE)
-TAGS = field(
-    "tags",
-    Kind.TEXTS,
-    "Words to filter by.",
-    ["deploy"],
-    bounds={"items": {"type": "string", "pattern": _TAG}},
-)
-IN_CATEGORY = field("category", Kind.TEXT, "Only this category.", "preferences")
-WITH_TAGS = field("tags", Kind.TEXTS, "Only what has all of these.", ["deploy"])
-HINT = field("hint", Kind.TEXT, "One line on what it is good for; weighs more than the text.", bounds=LINE)
-ALWAYS = field("always_inject", Kind.SWITCH, "Whether every context holds it.")
-IN_CONTEXT = field("in_context", Kind.SWITCH, "False: kept from models.")
-QUERY = field("query", Kind.TEXT, "A question, in words.", "how do we deploy?", missing=MissingField)
-SCOPE = field(
-    "scope",
-    Kind.TEXT,
-    "`all`, `key:K`, `id:ID`, `pack:ID`, `pipeline:ID`, `packs` or `pipelines`.",
-    "key:konflux/deploy",
-    missing=InvalidScope,
-    wrong=InvalidScope,
-    bounds={"pattern": r"^(all|packs|pipelines|(key|id|pack|pipeline):[\s\S]*\S[\s\S]*)$"},
-)
-LEVELS = ["search", "read", "readwrite", "manage"]
-
-ADDRESS = (KNOWN_KEY, ID, SPACE)
-FILTERS = (
-    field(
-        "spaces",
-        Kind.TEXTS,
-        "Only these spaces; null is the caller's own.",
-        bounds={"items": {"type": ["string", "null"]}},
-    ),
-    IN_CATEGORY,
-    WITH_TAGS,
-    field("since", Kind.MOMENT, "Said or written at this moment or later."),
-    field("until", Kind.MOMENT, "Said or written before this moment."),
-)
 
 
 def core(run: Callable[..., Any], fields: tuple[Field, ...], answer: Shape[Any], **more: Any) -> Call:
