@@ -207,7 +207,6 @@ def test_head_is_a_read_without_its_body(service: Service) -> None:
         "..",
         ".",
         "a?b#c",
-        "a\u200bb",
         "~~",
         "💾",
     ],

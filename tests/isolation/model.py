@@ -78,6 +78,9 @@ class Row:
     trashed_us: int | None = None
     gone: bool = False
 
+    def __str__(self) -> str:
+        return f"{self.space} ({self.partition} of {self.owner})"
+
     @property
     def head(self) -> State:
         return self.states[-1]

@@ -14,6 +14,7 @@ from tests.isolation.model import (
     HOUR,
     LEVELS,
     MANAGE,
+    OWNERS_ALONE,
     READ,
     READWRITE,
     ROOMS,
@@ -28,7 +29,7 @@ from tests.isolation.model import (
     Target,
     Wanted,
 )
-from tests.isolation.world import CATEGORIES, KEYS, TAGS, World, moment, revision_of
+from tests.isolation.world import CATEGORIES, KEYS, OPEN_FINDINGS, TAGS, World, moment, revision_of
 
 Step = Callable[[World], None]
 STEPS: list[tuple[Step, int]] = []
@@ -236,9 +237,11 @@ def store_fact(world: World) -> None:
 def plant_private(world: World) -> None:
     """Files and the assistant's rows, in users' spaces above all."""
     actor = world.actor()
-    space = world.model.own(actor) if world.chance(0.6) else world.rng.choice(world.model.spaces)
-    if not world.model.may(actor, writes=True) or world.model.level(actor, space) < READWRITE:
+    if not world.model.may(actor, writes=True):
         return
+    open_to = [space for space in world.model.spaces if world.model.level(actor, space) >= READWRITE]
+    shared = [space for space in open_to if space.kind == "user"] or open_to
+    space = world.rng.choice(shared if world.chance(0.7) else open_to)
     partition = world.rng.choice(("files", "assistant"))
     draft = Draft(world.text(), hint=f"about {world.marks.new()}", ttl=_ttl(world, 0.4))
     world.plant(actor, partition, space, world.key(), draft)
@@ -302,6 +305,11 @@ def _history(world: World, answer: Answer, row: Row, limit: int) -> None:
 def similar(world: World) -> None:
     actor = world.actor()
     target, path, said = _named(world, actor, READ)
+    private = [row for row in world.model.rows if row.partition in OWNERS_ALONE and row.space.kind == "user"]
+    if private and world.chance(0.3):  # with what lies beside it, of others
+        row = world.rng.choice(private)
+        actor = next(each for each in ACTORS if each.principal == row.owner)
+        target, path, said = Target(id=row.id), f"entries/{row.id}", {}
     answer = world.ask(actor, Request("GET", f"{path}/similar", (*said.items(), ("limit", "50"))))
     try:
         row = world.model.get(actor, target)
@@ -817,7 +825,7 @@ def forget(world: World) -> None:
         request,
         lambda _: world.model.forget(actor, target, rooms),
         show,
-        lambda: ("forget", scope),
+        lambda: ("forget" if "surfaces" in OPEN_FINDINGS else surface, scope),
     )
 
 

@@ -17,12 +17,17 @@ def field(name: str, kind: Kind, sentence: str, example: Any = None, **more: Any
     return Field(name, kind, sentence, example, **more)
 
 
-_SEEN = r"[^\s\x00-\x1f\x7f]"
-NAME = {"pattern": rf"^\s*{_SEEN}([^\x00-\x1f\x7f]*{_SEEN})?\s*$"}
+# In full, because what `\s` means differs from one language to the next.
+_CONTROL = r"\x00-\x1f\x7f"
+_SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_BREAK = r"\x85\u2028\u2029"
+_SEEN = rf"[^{_SPACE}{_CONTROL}]"
+_WORDS = rf"[^\x00]*[^{_SPACE}\x00][^\x00]*"
+NAME = {"pattern": rf"^[{_SPACE}]*{_SEEN}([^{_CONTROL}]*{_SEEN})?[{_SPACE}]*$"}
 """Not blank, no control characters; space around it is taken away. Its bytes are capped by a setting."""
-LINE = {"pattern": r"^[^\x00-\x1f\x7f\x85\u2028\u2029]*[\x85\u2028\u2029]?$"}
-_TAG = r"^[^\x00-\x1f\x7f\x85\u2028\u2029]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f\x85\u2028\u2029]*[\x85\u2028\u2029]?$"
-NOT_BLANK = {"pattern": r"^[^\x00]*[^\s\x00][^\x00]*$"}
+LINE = {"pattern": rf"^[^{_CONTROL}{_BREAK}]*[{_BREAK}]?$"}
+TAG = {"pattern": rf"^[^{_CONTROL}{_BREAK}]*{_SEEN}[^{_CONTROL}{_BREAK}]*[{_BREAK}]?$"}
+NOT_BLANK = {"pattern": rf"^{_WORDS}$"}
 LONGEST_TTL = {"minimum": 1, "maximum": CENTURY_SECONDS}
 REVISIONS = {"minimum": 0, "maximum": (1 << 63) - 1}
 
@@ -57,7 +62,7 @@ TAGS = field(
     Kind.TEXTS,
     "Words to filter by.",
     ["deploy"],
-    bounds={"items": {"type": "string", "pattern": _TAG}},
+    bounds={"items": {"type": "string"} | TAG},
 )
 IN_CATEGORY = field("category", Kind.TEXT, "Only this category.", "preferences")
 WITH_TAGS = field("tags", Kind.TEXTS, "Only what has all of these.", ["deploy"])
@@ -72,7 +77,7 @@ SCOPE = field(
     "key:konflux/deploy",
     missing=InvalidScope,
     wrong=InvalidScope,
-    bounds={"pattern": r"^(all|packs|pipelines|(key|id|pack|pipeline):[\s\S]*\S[\s\S]*)$"},
+    bounds={"pattern": rf"^(all|packs|pipelines|(key|id|pack|pipeline):{_WORDS})$"},
 )
 LEVELS = ["search", "read", "readwrite", "manage"]
 
