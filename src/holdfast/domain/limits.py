@@ -104,13 +104,12 @@ def check_tags(tags: object, limits: Limits) -> tuple[str, ...]:
 
 
 def check_list(what: str, items: object) -> tuple[Any, ...]:
-    """Taken once: a generator would be empty when a write is prepared a second time. One text is no list of texts,
-    and neither is a mapping."""
+    """Taken once: a generator would be empty when a write is prepared a second time. One text is no list of texts."""
     if isinstance(
         items, (tuple, list)
     ):  # what nearly always comes; asking for an Iterable costs ten times as much
         return tuple(items)
-    if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise InvalidField(f"The {what} must be a list.")
     return tuple(items)
 

@@ -90,6 +90,8 @@ def list_entries(engine: Engine, caller: Caller, listing: Listing) -> Page:
     now = engine.clock()
     entered = enter(engine, caller, listing.space, Op.READ, now)
     limit = check_limit(listing.limit, engine.limits.list_rows)
+    if listing.expiring_within is not None:
+        _seconds_ahead(listing.expiring_within)
     if not entered.space.stored:
         return Page()
     visible = visible_to(engine, entered, listing.partitions, now)

@@ -121,6 +121,8 @@ def arguments(fields: Sequence[Field], said: Mapping[str, Any]) -> dict[str, Any
 def _read(field: Field, value: Any) -> Any:
     if field.kind is Kind.DATA:
         return _opened(value)
+    if isinstance(value, dict) and field.kind in (Kind.TEXTS, Kind.ROWS):
+        raise field.wrong(f"`{field.name}` is a list.")  # in Python a mapping would pass for its names
     if field.of and isinstance(value, list):
         return [_row(field.of, row) for row in value]
     if field.kind is Kind.WHOLE and isinstance(value, float) and value.is_integer():
