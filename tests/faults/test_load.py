@@ -42,7 +42,7 @@ WORDS = [
 async def one_of_many(client: AsyncClient, dice: random.Random, until: float, took: list[float]) -> int:
     """Does what agents do, over and over the same keys, so that there is never more to keep than at the start."""
     done = 0
-    while time.monotonic() < until:
+    while not done or time.monotonic() < until:
         key, text = f"note/{dice.randrange(KEYS)}", " ".join(dice.choices(WORDS, k=8))
         began = time.monotonic()
         match dice.randrange(10):
@@ -64,8 +64,8 @@ async def one_of_many(client: AsyncClient, dice: random.Random, until: float, to
 
 
 async def press(server: Served, took: list[float], held: list[int]) -> int:
-    until = time.monotonic() + SECONDS
     clients = [server.awaited(f"user-{number}", retries=0) for number in range(CLIENTS)]
+    until = time.monotonic() + SECONDS
 
     async def watch() -> None:
         while time.monotonic() < until:

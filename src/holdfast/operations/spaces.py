@@ -10,7 +10,7 @@ from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import Op, Reason
 from holdfast.domain.errors import Conflict
 from holdfast.domain.limits import check_key
-from holdfast.domain.principal import Caller, check_subject
+from holdfast.domain.principal import Caller
 from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, enter_space, find_or_plan, memberships, planned, try_enter
@@ -55,9 +55,7 @@ def _info(entered: Entered) -> SpaceInfo:
 def create_space(engine: Engine, caller: Caller, ref: str) -> Job[SpaceInfo]:
     """A space of the caller's own, made to be shared."""
     now = engine.clock()
-    name = SpaceName(
-        SpaceKind.SHARED, check_subject("reference", check_key(ref, engine.limits)), caller.principal
-    )
+    name = SpaceName(SpaceKind.SHARED, check_key(ref, engine.limits), caller.principal)
     enter_space(engine, caller, planned(name, now), Op.MANAGE, now)
     if engine.sealed.space_named(name):
         raise Conflict(f"You have a space `{name.ref}` already.")

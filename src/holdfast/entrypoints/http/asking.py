@@ -120,6 +120,7 @@ class Line:
         return {
             "headers": self.headers,
             "timeout": self.timeout,
+            "verify": not self.base.startswith("http://"),  # reading the certificates takes 20 ms
             "limits": httpx2.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
         }
 
