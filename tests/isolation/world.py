@@ -63,12 +63,10 @@ TAGS = ("red", "blue")
 PRIVATE = {"files": FILES, "assistant": ASSISTANT}
 
 
-OPEN_FINDINGS = frozenset({"repeat", "rules", "lapsed", "surfaces", "pending"})
+OPEN_FINDINGS = frozenset({"rules", "lapsed", "pending"})
 """What is known and waits for its repair outside of these tests; empty when there is nothing.
-repeat: with its idempotency key a write is answered again, entry and all, to somebody whose access was taken away.
 rules: what a write answers shows the entry to a role that lost ai.memory.read.
 lapsed: who lost a rule can tell a shared space with a lapsed grant from none, by the words of the refusal.
-surfaces: POST forget and POST memory/forget take each other's idempotency keys for their own.
 pending: GET index counts private rows of others that lie in the caller's own space."""
 
 

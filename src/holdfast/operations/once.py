@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.blind import fingerprint
 from holdfast.domain.entry import Entry
-from holdfast.domain.errors import HoldfastError
+from holdfast.domain.errors import Conflict
 from holdfast.domain.principal import Caller
 from holdfast.operations.edit import Replaced
 from holdfast.operations.engine import Engine
@@ -50,10 +50,11 @@ def once(
 
 
 def _prepared(work: Write[T]) -> Job[T]:
-    """What can no longer be done because it was done already is still answered: so a refusal waits its turn."""
+    """What can no longer be done because it was done already is still answered: so a conflict waits its turn. Whoever
+    lost their access meanwhile is refused at once, whatever they were answered before."""
     try:
         return work.prepare()
-    except HoldfastError as refusal:
+    except Conflict as refusal:
         late = refusal
 
     def refuse(_: Transaction) -> T:

@@ -205,10 +205,10 @@ async def _write(seat: Seat, call: Call, given: dict[str, Any], key: bytes | Non
         call.repeat(given, repeat)
     work = call.run(call.surface(seat), **given)
     if repeat is not None and call.repeat is None and not seat.is_off:
-        asked = call.name, given
+        asked = call.run.__qualname__, given
         work = once(seat.engine, seat.caller, repeat, asked, work, call.answer.show, call.answer.read)
     elif repeat is not None and isinstance(work, Steps) and not seat.is_off:
-        await carry_out_async(seat, _claim(seat, repeat, (call.name, given)))
+        await carry_out_async(seat, _claim(seat, repeat, (call.run.__qualname__, given)))
     return await carry_out_async(seat, work)
 
 
