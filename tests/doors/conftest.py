@@ -37,6 +37,7 @@ def door(request: pytest.FixtureRequest, portal: Portal, host: Host, clock: Fixe
     door = Door(request.param, clock, portal, host)
     yield door
     door.close()
+    embedders.board.reset()  # other folders use the same embedders
 
 
 @pytest.fixture
