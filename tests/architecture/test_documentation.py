@@ -17,6 +17,9 @@ import pytest
 from holdfast.domain.errors import HoldfastError, family
 from holdfast.entrypoints import python as door
 from holdfast.entrypoints.cli.commands import COMMANDS
+from holdfast.entrypoints.doors.administration import Administration, AsyncAdministration
+from holdfast.entrypoints.doors.facts import AsyncFacts, Facts
+from holdfast.entrypoints.doors.handle import AsyncHandle, Handle
 from holdfast.entrypoints.http.claims import Reason
 from holdfast.entrypoints.http.client import AsyncClient, Client
 from holdfast.entrypoints.http.router import Router
@@ -53,8 +56,8 @@ CODES = {
     503: "unavailable",
     507: "storage_full",
 }
-DOORS = (door.Memory, door.Own, door.Facts, door.Handle, door.Administration, Keys)
-AWAITED = (door.AsyncMemory, door.AsyncOwn, door.AsyncFacts, door.AsyncHandle, door.AsyncAdministration)
+DOORS = (door.Memory, door.Own, Facts, Handle, Administration, Keys)
+AWAITED = (door.AsyncMemory, door.AsyncOwn, AsyncFacts, AsyncHandle, AsyncAdministration)
 
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")

@@ -13,7 +13,8 @@ from holdfast.domain.errors import HoldfastError
 from holdfast.domain.ids import split_entry_id
 from holdfast.domain.principal import Caller, Principal, PrincipalKind
 from holdfast.domain.profile import Profile
-from holdfast.entrypoints.python import Handle, Memory, Own
+from holdfast.entrypoints.doors.handle import Handle
+from holdfast.entrypoints.python import Memory, Own
 from holdfast.operations import remember
 from holdfast.operations.answers import Page, Remembered
 from holdfast.operations.engine import Engine

@@ -9,14 +9,10 @@ from typing import Any, Self, cast
 
 import holdfast
 from holdfast.contracts.directory import Directory
-from holdfast.entrypoints.python import (
-    AsyncAdministration,
-    AsyncFacts,
-    AsyncHandle,
-    AsyncMemory,
-    AsyncOwn,
-    Memory,
-)
+from holdfast.entrypoints.doors.administration import AsyncAdministration
+from holdfast.entrypoints.doors.facts import AsyncFacts
+from holdfast.entrypoints.doors.handle import AsyncHandle
+from holdfast.entrypoints.python import AsyncMemory, AsyncOwn, Memory
 from tests.doors.served import Host, Served
 from tests.support import FixedClock
 

@@ -9,7 +9,9 @@ from typing import Self
 
 from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
-from holdfast.domain.principal import Principal
+from holdfast.entrypoints.doors.administration import Administration, AsyncAdministration
+from holdfast.entrypoints.doors.facts import AsyncFacts, Facts
+from holdfast.entrypoints.doors.handle import AsyncHandle, Handle
 from holdfast.entrypoints.opening import Opening, open_where
 from holdfast.entrypoints.waiting import (
     Door,
@@ -18,51 +20,12 @@ from holdfast.entrypoints.waiting import (
     reading,
     reading_aside,
     reading_later,
-    reading_there,
 )
 from holdfast.operations.index import IndexStatus
-from holdfast.surfaces.administration import AdministrationCalls
 from holdfast.surfaces.core import CoreCalls
 from holdfast.surfaces.facts import FactCalls
-from holdfast.surfaces.handler import HandlerCalls
 from holdfast.surfaces.seat import Seat
 from holdfast.wiring import system_clock
-
-
-class Facts(Door):
-    store = blocking(FactCalls.store)
-    recall = reading_there(FactCalls.recall)
-    get = reading(FactCalls.get)
-    list = reading(FactCalls.list)
-    history = reading(FactCalls.history)
-    forget = blocking(FactCalls.forget)
-    my_memory = reading(FactCalls.my_memory)
-
-
-class AsyncFacts(Door):
-    store = awaiting(FactCalls.store)
-    recall = reading_aside(FactCalls.recall)
-    get = reading_later(FactCalls.get)
-    list = reading_later(FactCalls.list)
-    history = reading_later(FactCalls.history)
-    forget = awaiting(FactCalls.forget)
-    my_memory = reading_later(FactCalls.my_memory)
-
-
-class Administration(Door):
-    set_participants = blocking(AdministrationCalls.set_participants)
-    set_system_access = blocking(AdministrationCalls.set_system_access)
-    set_rules = blocking(AdministrationCalls.set_rules)
-    stats = reading_there(AdministrationCalls.stats)
-    audit = reading_there(AdministrationCalls.audit)
-
-
-class AsyncAdministration(Door):
-    set_participants = awaiting(AdministrationCalls.set_participants)
-    set_system_access = awaiting(AdministrationCalls.set_system_access)
-    set_rules = awaiting(AdministrationCalls.set_rules)
-    stats = reading_later(AdministrationCalls.stats)
-    audit = reading_later(AdministrationCalls.audit)
 
 
 class Own(Door):
@@ -139,51 +102,6 @@ class AsyncOwn(Door):
     spaces = reading_later(CoreCalls.spaces)
     create_space = awaiting(CoreCalls.create_space)
     index = reading_later(CoreCalls.index)
-
-
-class Handle(Door):
-    """What tool code keeps for one subject, or one session of it."""
-
-    _calls: HandlerCalls
-
-    def __init__(self, seat: Seat, subject: Principal, session: str | None) -> None:
-        super().__init__(HandlerCalls(seat, subject, session), seat)
-        self._subject = subject
-
-    store = blocking(HandlerCalls.store)
-    recall = reading_there(HandlerCalls.recall)
-    list = reading_there(HandlerCalls.list)
-    delete = blocking(HandlerCalls.delete)
-    context = reading_there(HandlerCalls.context)
-
-    def namespace(self) -> str:
-        return self._calls.namespace()
-
-    def across_sessions(self) -> Handle:
-        """The subject's own namespace: for what the next session is to find again."""
-        return Handle(self._seat, self._subject, None)
-
-
-class AsyncHandle(Door):
-    """What tool code keeps for one subject, or one session of it, awaited."""
-
-    _calls: HandlerCalls
-
-    def __init__(self, seat: Seat, subject: Principal, session: str | None) -> None:
-        super().__init__(HandlerCalls(seat, subject, session), seat)
-        self._subject = subject
-
-    store = awaiting(HandlerCalls.store)
-    recall = reading_later(HandlerCalls.recall)
-    list = reading_later(HandlerCalls.list)
-    delete = awaiting(HandlerCalls.delete)
-    context = reading_later(HandlerCalls.context)
-
-    def namespace(self) -> str:
-        return self._calls.namespace()
-
-    def across_sessions(self) -> AsyncHandle:
-        return AsyncHandle(self._seat, self._subject, None)
 
 
 class Memory(Opening[Own, Administration, Handle]):

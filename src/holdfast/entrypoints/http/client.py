@@ -3,11 +3,8 @@ objects and the errors that come back are those of the Python door."""
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 from uuid import UUID
 
 import httpx2
@@ -17,16 +14,15 @@ from holdfast.entrypoints.http.asking import (
     RETRIES,
     TIMEOUT,
     Line,
-    Request,
     sending,
     sending_later,
     sending_work,
     sending_work_later,
-    unreachable,
 )
-from holdfast.surfaces.administration import AdministrationCalls
+from holdfast.entrypoints.http.remote.administration import AsyncRemoteAdministration, RemoteAdministration
+from holdfast.entrypoints.http.remote.facts import AsyncRemoteFacts, RemoteFacts
+from holdfast.entrypoints.http.remote.line import AsyncRemote, Remote
 from holdfast.surfaces.core import CoreCalls
-from holdfast.surfaces.facts import FactCalls
 from holdfast.surfaces.seat import SpaceId
 
 
@@ -40,65 +36,6 @@ def opened_later(
 ) -> tuple[Line, httpx2.AsyncClient]:
     line = Line(url, token, timeout, retries)
     return line, httpx2.AsyncClient(**line.options())
-
-
-class Remote:
-    def __init__(self, line: Line, http: httpx2.Client) -> None:
-        self._line = line
-        self._http = http
-
-    def _send(self, call: Callable[..., Any], request: Request) -> Any:
-        """Sent again while nobody answers, or somebody asks for patience: every write has its idempotency key."""
-        for tried in range(self._line.retries + 1):
-            last = tried == self._line.retries
-            try:
-                response = self._http.request(**self._line.written(request))
-            except httpx2.TransportError as error:
-                if last:
-                    raise unreachable(error) from error
-                response = None
-            if response is not None and (last or not self._line.may_send_again(response)):
-                return self._line.read(request, call, response)
-            time.sleep(self._line.pause(tried, response))
-        raise AssertionError("the last try returns or raises")
-
-
-class AsyncRemote:
-    def __init__(self, line: Line, http: httpx2.AsyncClient) -> None:
-        self._line = line
-        self._http = http
-
-    async def _send(self, call: Callable[..., Any], request: Request) -> Any:
-        for tried in range(self._line.retries + 1):
-            last = tried == self._line.retries
-            try:
-                response = await self._http.request(**self._line.written(request))
-            except httpx2.TransportError as error:
-                if last:
-                    raise unreachable(error) from error
-                response = None
-            if response is not None and (last or not self._line.may_send_again(response)):
-                return self._line.read(request, call, response)
-            await asyncio.sleep(self._line.pause(tried, response))
-        raise AssertionError("the last try returns or raises")
-
-
-class RemoteFacts(Remote):
-    store = sending_work(FactCalls.store)
-    recall = sending(FactCalls.recall)
-    get = sending(FactCalls.get)
-    list = sending(FactCalls.list)
-    history = sending(FactCalls.history)
-    forget = sending_work(FactCalls.forget)
-    my_memory = sending(FactCalls.my_memory)
-
-
-class RemoteAdministration(Remote):
-    set_participants = sending_work(AdministrationCalls.set_participants)
-    set_system_access = sending_work(AdministrationCalls.set_system_access)
-    set_rules = sending_work(AdministrationCalls.set_rules)
-    stats = sending(AdministrationCalls.stats)
-    audit = sending(AdministrationCalls.audit)
 
 
 class Client(Remote):
@@ -162,24 +99,6 @@ class Client(Remote):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-class AsyncRemoteFacts(AsyncRemote):
-    store = sending_work_later(FactCalls.store)
-    recall = sending_later(FactCalls.recall)
-    get = sending_later(FactCalls.get)
-    list = sending_later(FactCalls.list)
-    history = sending_later(FactCalls.history)
-    forget = sending_work_later(FactCalls.forget)
-    my_memory = sending_later(FactCalls.my_memory)
-
-
-class AsyncRemoteAdministration(AsyncRemote):
-    set_participants = sending_work_later(AdministrationCalls.set_participants)
-    set_system_access = sending_work_later(AdministrationCalls.set_system_access)
-    set_rules = sending_work_later(AdministrationCalls.set_rules)
-    stats = sending_later(AdministrationCalls.stats)
-    audit = sending_later(AdministrationCalls.audit)
 
 
 class AsyncClient(AsyncRemote):

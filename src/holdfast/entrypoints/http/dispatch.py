@@ -35,7 +35,7 @@ from holdfast.operations.once import once
 from holdfast.operations.work import Steps, Write
 from holdfast.surfaces.seat import Seat
 from holdfast.surfaces.wire.answers import REMEMBERED, STORED
-from holdfast.surfaces.wire.calls import Call
+from holdfast.surfaces.wire.call import Call
 from holdfast.surfaces.wire.fields import arguments, from_texts
 
 IDEMPOTENCY = b"idempotency-key"

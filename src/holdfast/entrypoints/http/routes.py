@@ -7,8 +7,10 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from holdfast.surfaces.wire import calls
-from holdfast.surfaces.wire.calls import Call
+from holdfast.surfaces.wire import administration_calls as administration
+from holdfast.surfaces.wire import core_calls as core
+from holdfast.surfaces.wire import fact_calls as facts
+from holdfast.surfaces.wire.call import Call
 from holdfast.surfaces.wire.fields import Field, Kind
 
 BASE = "/api/v1"
@@ -61,47 +63,49 @@ class Route:
 def _entry(at: str) -> tuple[Route, ...]:
     """The same calls on an entry named by its id in the path, and by its key (or id) beside it."""
     return (
-        Route("core", "GET", at, calls.GET),
-        Route("core", "PATCH", at, calls.EDIT),
-        Route("core", "DELETE", at, calls.TRASH, purge=calls.PURGE),
-        Route("core", "GET", f"{at}/history", calls.HISTORY),
-        Route("core", "GET", f"{at}/similar", calls.SIMILAR),
-        Route("core", "POST", f"{at}/undo", calls.UNDO),
-        Route("core", "POST", f"{at}/restore", calls.RESTORE),
-        Route("core", "POST", f"{at}/renew", calls.RENEW),
-        Route("core", "POST", f"{at}/replace", calls.REPLACE),
-        Route("core", "POST", f"{at}/rename", calls.RENAME),
+        Route("core", "GET", at, core.GET),
+        Route("core", "PATCH", at, core.EDIT),
+        Route("core", "DELETE", at, core.TRASH, purge=core.PURGE),
+        Route("core", "GET", f"{at}/history", core.HISTORY),
+        Route("core", "GET", f"{at}/similar", core.SIMILAR),
+        Route("core", "POST", f"{at}/undo", core.UNDO),
+        Route("core", "POST", f"{at}/restore", core.RESTORE),
+        Route("core", "POST", f"{at}/renew", core.RENEW),
+        Route("core", "POST", f"{at}/replace", core.REPLACE),
+        Route("core", "POST", f"{at}/rename", core.RENAME),
     )
 
 
 ROUTES = (
-    Route("core", "POST", "remember", calls.REMEMBER),
-    Route("core", "POST", "remember/batch", calls.REMEMBER_MANY),
-    Route("core", "POST", "recall", calls.RECALL),
-    Route("core", "POST", "recall/why-not", calls.WHY_NOT),
-    Route("core", "GET", "entries", calls.LIST),
+    Route("core", "POST", "remember", core.REMEMBER),
+    Route("core", "POST", "remember/batch", core.REMEMBER_MANY),
+    Route("core", "POST", "recall", core.RECALL),
+    Route("core", "POST", "recall/why-not", core.WHY_NOT),
+    Route("core", "GET", "entries", core.LIST),
     *_entry("entries/{id}"),
     *_entry("entry"),
-    Route("core", "GET", "trash", calls.TRASHED),
-    Route("core", "GET", "locked", calls.LOCKED),
-    Route("core", "POST", "forget", calls.FORGET),
-    Route("core", "GET", "context", calls.CONTEXT),
-    Route("core", "GET", "spaces", calls.SPACES),
-    Route("core", "POST", "spaces", calls.CREATE_SPACE),
-    Route("core", "GET", "spaces/{space}/grants", calls.GRANTS),
-    Route("core", "PUT", "spaces/{space}/grants/{grantee}", calls.SHARE),
-    Route("core", "DELETE", "spaces/{space}/grants/{grantee}", calls.UNSHARE),
-    Route("core", "GET", "index", calls.INDEX),
-    Route("facts", "POST", "memory/store", calls.FACT_STORE),
-    Route("facts", "POST", "memory/recall", calls.FACT_RECALL),
-    Route("facts", "POST", "memory/forget", calls.FACT_FORGET),
-    Route("facts", "GET", "memory/my-memory", calls.MY_MEMORY),
-    Route("facts", "GET", "memory/history", calls.FACT_HISTORY),
-    Route("facts", "GET", "memory/facts", calls.FACT_LIST),
-    Route("facts", "GET", "memory/fact", calls.FACT_GET),
-    Route("administration", "PUT", "chats/{chat}/participants", calls.SET_PARTICIPANTS, "participants"),
-    Route("administration", "PUT", "systems/{system}/access", calls.SET_SYSTEM_ACCESS, "access"),
-    Route("administration", "PUT", "rules/{role}", calls.SET_RULES, "rules"),
-    Route("administration", "GET", "admin/stats", calls.STATS),
-    Route("administration", "GET", "audit", calls.AUDIT),
+    Route("core", "GET", "trash", core.TRASHED),
+    Route("core", "GET", "locked", core.LOCKED),
+    Route("core", "POST", "forget", core.FORGET),
+    Route("core", "GET", "context", core.CONTEXT),
+    Route("core", "GET", "spaces", core.SPACES),
+    Route("core", "POST", "spaces", core.CREATE_SPACE),
+    Route("core", "GET", "spaces/{space}/grants", core.GRANTS),
+    Route("core", "PUT", "spaces/{space}/grants/{grantee}", core.SHARE),
+    Route("core", "DELETE", "spaces/{space}/grants/{grantee}", core.UNSHARE),
+    Route("core", "GET", "index", core.INDEX),
+    Route("facts", "POST", "memory/store", facts.FACT_STORE),
+    Route("facts", "POST", "memory/recall", facts.FACT_RECALL),
+    Route("facts", "POST", "memory/forget", facts.FACT_FORGET),
+    Route("facts", "GET", "memory/my-memory", facts.MY_MEMORY),
+    Route("facts", "GET", "memory/history", facts.FACT_HISTORY),
+    Route("facts", "GET", "memory/facts", facts.FACT_LIST),
+    Route("facts", "GET", "memory/fact", facts.FACT_GET),
+    Route(
+        "administration", "PUT", "chats/{chat}/participants", administration.SET_PARTICIPANTS, "participants"
+    ),
+    Route("administration", "PUT", "systems/{system}/access", administration.SET_SYSTEM_ACCESS, "access"),
+    Route("administration", "PUT", "rules/{role}", administration.SET_RULES, "rules"),
+    Route("administration", "GET", "admin/stats", administration.STATS),
+    Route("administration", "GET", "audit", administration.AUDIT),
 )

@@ -1,30 +1,17 @@
-"""The table of calls: which function of a vocabulary, what it may be told, what it answers. REST routes, tools and
-clients all point here, so none of them can drift from another."""
+"""The rows of the core vocabulary."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from hashlib import sha256
 from typing import Any
 
 from holdfast.domain.context import LARGEST_BUDGET, SMALLEST_BUDGET
-from holdfast.domain.errors import (
-    InvalidKey,
-    InvalidLevel,
-    MissingField,
-    MissingKey,
-    MissingValue,
-)
+from holdfast.domain.errors import InvalidKey, InvalidLevel, MissingField, MissingKey, MissingValue
 from holdfast.domain.partition import MODEL_VISIBLE
-from holdfast.domain.profile import FACTS
-from holdfast.operations.administer import RULES
-from holdfast.surfaces.administration import AdministrationCalls
 from holdfast.surfaces.core import CoreCalls
-from holdfast.surfaces.facts import FactCalls
-from holdfast.surfaces.seat import Seat
 from holdfast.surfaces.wire import answers, entries
-from holdfast.surfaces.wire.fields import Field, Kind, Schema
+from holdfast.surfaces.wire.call import NO_VALUE, Call, with_key, with_key_each
+from holdfast.surfaces.wire.fields import Field, Kind
 from holdfast.surfaces.wire.shape import Shape
 from holdfast.surfaces.wire.words import (
     ADDRESS,
@@ -53,42 +40,8 @@ from holdfast.surfaces.wire.words import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    surface: Callable[[Seat], Any]
-    run: Callable[..., Any]
-    fields: tuple[Field, ...]
-    answer: Shape[Any]
-    writes: bool = False
-    aside: bool = False
-    """Whether it computes for milliseconds, so that a loop must not wait for it."""
-    rules: Schema | None = None
-    """What JSON Schema says of several fields together."""
-    repeat: Callable[[dict[str, Any], str], None] | None = None
-    """Puts an idempotency key among the arguments, where the call takes care of it itself."""
-
-    @property
-    def name(self) -> str:
-        return self.run.__name__
-
-    @property
-    def sentence(self) -> str:
-        return " ".join((self.run.__doc__ or "").split())
-
-
 def core(run: Callable[..., Any], fields: tuple[Field, ...], answer: Shape[Any], **more: Any) -> Call:
     return Call(CoreCalls, run, fields, answer, **more)
-
-
-def with_key(given: dict[str, Any], key: str) -> None:
-    given["idempotency_key"] = key
-
-
-def with_key_each(given: dict[str, Any], key: str) -> None:
-    """Each row has a key of its own, made from the one of all."""
-    for place, row in enumerate(given["entries"] if isinstance(given["entries"], list) else ()):
-        if isinstance(row, dict):
-            row.setdefault("idempotency_key", f"{sha256(key.encode()).hexdigest()}/{place}")
 
 
 REMEMBER_FIELDS = (
@@ -109,7 +62,6 @@ REMEMBER_FIELDS = (
     field("at", Kind.MOMENT, "When it was said.", "2026-05-08T14:00:00Z"),
     REVISION,
 )
-_NO = {"type": "null"}
 _TEXT_OR_DATA = {
     "oneOf": [
         {
@@ -117,19 +69,19 @@ _TEXT_OR_DATA = {
             "required": ["text"],
             "properties": {
                 "text": {"type": "string"} | NOT_BLANK,
-                "data": _NO,
+                "data": NO_VALUE,
                 "encrypted": {"enum": [False, None]},
             },
         },
         {
             "title": "text that a client encrypted",
             "required": ["text", "encrypted"],
-            "properties": {"text": {"type": "string"}, "data": _NO, "encrypted": {"const": True}},
+            "properties": {"text": {"type": "string"}, "data": NO_VALUE, "encrypted": {"const": True}},
         },
         {
             "title": "bytes that a client encrypted",
             "required": ["data", "encrypted"],
-            "properties": {"text": _NO, "data": {"type": "string"}, "encrypted": {"const": True}},
+            "properties": {"text": NO_VALUE, "data": {"type": "string"}, "encrypted": {"const": True}},
         },
     ]
 }
@@ -334,129 +286,3 @@ CONTEXT = core(
     aside=True,
 )
 INDEX = core(CoreCalls.index, (), answers.INDEX)
-
-# Facts
-
-VALUE_KEY = field(
-    "key", Kind.TEXT, "The fact's name.", "preferences/editor", missing=MissingKey, wrong=InvalidKey
-)
-_NEW_KEY = replace(VALUE_KEY, bounds=NAME)
-_ASKED_BY = ("key", "prefix", "query")
-_ONE_OF_THEM = {
-    "anyOf": [{"properties": {other: _NO for other in _ASKED_BY if other != one}} for one in _ASKED_BY]
-}
-
-
-def facts(run: Callable[..., Any], fields: tuple[Field, ...], answer: Shape[Any], **more: Any) -> Call:
-    return Call(FactCalls, run, fields, answer, **more)
-
-
-FACT_STORE = facts(
-    FactCalls.store,
-    (
-        _NEW_KEY,
-        field("value", Kind.TEXT, "The fact.", "neovim", missing=MissingValue, bounds=NOT_BLANK),
-        CATEGORY,
-        TAGS,
-        field(
-            "ttl_seconds",
-            Kind.WHOLE,
-            "1 hour to 365 days; 0 or none: 90 days.",
-            7_776_000,
-            bounds={
-                "anyOf": [
-                    {"enum": [0, None]},
-                    {"minimum": FACTS.retention.minimum, "maximum": FACTS.retention.maximum},
-                ]
-            },
-        ),
-    ),
-    answers.STORED,
-    writes=True,
-    repeat=with_key,
-)
-FACT_RECALL = facts(
-    FactCalls.recall,
-    (
-        field("key", Kind.TEXT, "The exact name.", "preferences/editor"),
-        field("prefix", Kind.TEXT, "What names begin with, literally.", "preferences/"),
-        field("query", Kind.TEXT, "A question, in words.", "which editor?"),
-        LIMIT,
-    ),
-    entries.FACTS,
-    aside=True,
-    rules=_ONE_OF_THEM,
-)
-FACT_GET = facts(FactCalls.get, (VALUE_KEY,), entries.FACT)
-FACT_LIST = facts(
-    FactCalls.list, (field("prefix", Kind.TEXT, "What names begin with."), LIMIT, CURSOR), entries.FACT_PAGE
-)
-FACT_HISTORY = facts(FactCalls.history, (VALUE_KEY, LIMIT), entries.REVISIONS)
-FACT_FORGET = facts(FactCalls.forget, (SCOPE,), answers.FORGOTTEN, writes=True)
-MY_MEMORY = facts(FactCalls.my_memory, (), answers.MY_MEMORY)
-
-# Administration
-
-
-def administration(
-    run: Callable[..., Any], fields: tuple[Field, ...], answer: Shape[Any], *, writes: bool = False
-) -> Call:
-    return Call(AdministrationCalls, run, fields, answer, writes)
-
-
-SET_PARTICIPANTS = administration(
-    AdministrationCalls.set_participants,
-    (
-        field("chat", Kind.TEXT, "The chat's id.", "standup", bounds=NAME),
-        field(
-            "participants",
-            Kind.TEXTS,
-            "Each as kind:id.",
-            ["user:alice", "agent:helper"],
-            missing=MissingField,
-        ),
-    ),
-    answers.CHANGED,
-    writes=True,
-)
-SET_SYSTEM_ACCESS = administration(
-    AdministrationCalls.set_system_access,
-    (
-        field("system", Kind.TEXT, "The system's id.", "crm", bounds=NAME),
-        field(
-            "access",
-            Kind.TABLE,
-            "Who may `read` or `manage`.",
-            {"team:platform": "manage", "user:alice": "read"},
-            missing=MissingField,
-            bounds={"additionalProperties": {"type": "string", "enum": ["read", "manage"]}},
-        ),
-    ),
-    answers.CHANGED,
-    writes=True,
-)
-SET_RULES = administration(
-    AdministrationCalls.set_rules,
-    (
-        field("role", Kind.TEXT, "The role.", "guest", bounds=NAME),
-        field(
-            "rules",
-            Kind.TABLE,
-            "What it may do; what is not named stays on.",
-            {"ai.memory.read": True, "ai.memory.manage": False},
-            missing=MissingField,
-            bounds={
-                "properties": {rule: {"type": "boolean"} for rule in RULES},
-                "additionalProperties": False,
-            },
-        ),
-    ),
-    answers.DONE,
-    writes=True,
-)
-STATS = administration(AdministrationCalls.stats, (), answers.STATS)
-AUDIT = administration(
-    AdministrationCalls.audit,
-    (field("after", Kind.WHOLE, "Lines after this position.", 0, bounds=REVISIONS), LIMIT),
-    answers.AUDIT,
-)
