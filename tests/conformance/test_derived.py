@@ -11,7 +11,10 @@ from holdfast.contracts.rows import DerivedRow, EntryRow
 from holdfast.contracts.storage import Store, Transaction
 from tests.conformance.backends import Backend
 from tests.conformance.rows import (
+    BOB,
+    FACTS,
     HERE,
+    NOTES,
     NOW,
     NOWHERE,
     THERE,
@@ -20,6 +23,7 @@ from tests.conformance.rows import (
     entry_row,
     insert,
     make_spaces,
+    seen,
     superseded,
     write,
 )
@@ -249,10 +253,18 @@ class TestProgress:
         revise(store)
         assert store.derived.behind(ONE, 10) == [HERE]
 
+    def test_counts_of_one_space_what_somebody_may_see(self, store: Store) -> None:
+        everything = store.derived.count_behind(ONE, seen())
+        assert everything == 3
+        assert store.derived.count_behind(ONE, seen(viewer=BOB, private=frozenset({NOTES, FACTS}))) == 0
+        assert store.derived.count_behind(ONE, seen(partitions=())) == 0
+        advance(store, ONE, 2)
+        assert store.derived.count_behind(ONE, seen()) == 1
+
     def test_counts_the_entries_of_all_spaces_that_wait(self, store: Store) -> None:
         assert store.derived.count_behind(ONE) == 6
-        assert sum(store.derived.count_behind(ONE, space) for space in (HERE, THERE)) == 6
-        assert store.derived.count_behind(ONE, NOWHERE) == 0
+        assert sum(store.derived.count_behind(ONE, seen(space)) for space in (HERE, THERE)) == 6
+        assert store.derived.count_behind(ONE, seen(NOWHERE)) == 0
         advance(store, ONE, 2)
         assert (store.derived.count_behind(ONE), store.derived.count_behind(TWO)) == (4, 6)
         advance(store, ONE, 3)

@@ -263,6 +263,9 @@ class Model:
         private = row.space.kind == "user" and row.partition in OWNERS_ALONE
         return not private or row.owner == actor.principal
 
+    def sees_own(self, actor: Actor, row: Row) -> bool:
+        return self.shows(actor, row) and not row.expired(self.now)
+
     def own(self, actor: Actor) -> Space:
         return next(space for space in self.spaces if (space.kind, space.ref) == (actor.kind, actor.id))
 
@@ -287,12 +290,21 @@ class Model:
         )
 
     def enter(
-        self, actor: Actor, ref: str | None, needed: int, *, writes: bool, forgets: bool = False
+        self,
+        actor: Actor,
+        ref: str | None,
+        needed: int,
+        *,
+        writes: bool,
+        forgets: bool = False,
+        shows: bool = False,
     ) -> Entered:
         entered = []
         for space in self.meant(actor, ref):
             try:
-                entered.append(self.enter_space(actor, space, needed, writes=writes, forgets=forgets))
+                entered.append(
+                    self.enter_space(actor, space, needed, writes=writes, forgets=forgets, shows=shows)
+                )
             except Refused:
                 continue
         if not entered:
@@ -302,11 +314,20 @@ class Model:
         return entered[0]
 
     def enter_space(
-        self, actor: Actor, space: Space, needed: int, *, writes: bool, forgets: bool = False
+        self,
+        actor: Actor,
+        space: Space,
+        needed: int,
+        *,
+        writes: bool,
+        forgets: bool = False,
+        shows: bool = False,
     ) -> Entered:
+        """`shows`: a write whose answer shows the entry, which must then be theirs to read."""
         own_data = forgets and space.owner == actor.principal
+        allowed = self.may(actor, writes=writes) and (not shows or self.may(actor, writes=False))
         standing = self.standing(actor, space)
-        if (not self.may(actor, writes=writes) and not own_data) or not standing or standing[0] < needed:
+        if not (allowed or own_data) or not standing or standing[0] < needed:
             raise Refused("access_denied")
         return space, *standing
 
@@ -327,15 +348,17 @@ class Model:
             return None
         return next((space for space in self.spaces if space.id[:-8] == id[:-8]), None)
 
-    def seek(self, actor: Actor, target: Target, *, writes: bool, forgets: bool = False) -> Entered:
+    def seek(
+        self, actor: Actor, target: Target, *, writes: bool, forgets: bool = False, shows: bool = False
+    ) -> Entered:
         needed = READWRITE if writes else READ
         if target.id is None:
-            return self.enter(actor, target.ref, needed, writes=writes, forgets=forgets)
+            return self.enter(actor, target.ref, needed, writes=writes, forgets=forgets, shows=shows)
         space = self.space_of(target.id)
         if space is None or target.id == space.id:
             raise Refused("not_found")
         try:
-            return self.enter_space(actor, space, needed, writes=writes, forgets=forgets)
+            return self.enter_space(actor, space, needed, writes=writes, forgets=forgets, shows=shows)
         except Refused:
             readable = self.may(actor, writes=False) and self.level(actor, space) >= READ
             if writes and readable:
@@ -578,7 +601,7 @@ class Model:
         return row
 
     def edit(self, actor: Actor, target: Target, changes: Changes, expected: int | None) -> Callable[[], Row]:
-        space, level, _ = self.seek(actor, target, writes=True)
+        space, level, _ = self.seek(actor, target, writes=True, shows=True)
         if changes.always is not None and level < MANAGE:
             raise Refused("access_denied")
 
@@ -606,7 +629,7 @@ class Model:
         )
 
     def renew(self, actor: Actor, target: Target, ttl: int | None, expected: int | None) -> Callable[[], Row]:
-        space, _, _ = self.seek(actor, target, writes=True)
+        space, _, _ = self.seek(actor, target, writes=True, shows=True)
 
         def write() -> Row:
             row = self._found(actor, target, space, expected)
@@ -623,7 +646,7 @@ class Model:
     def replace(
         self, actor: Actor, target: Target, old: str, new: str, expected: int | None
     ) -> Callable[[], tuple[Row, int]]:
-        space, _, _ = self.seek(actor, target, writes=True)
+        space, _, _ = self.seek(actor, target, writes=True, shows=True)
 
         def write() -> tuple[Row, int]:
             row = self._found(actor, target, space, expected)
@@ -638,7 +661,7 @@ class Model:
     def rename(
         self, actor: Actor, target: Target, key: str, to_ref: str | None, expected: int | None
     ) -> Callable[[], Row]:
-        space, level, _ = self.seek(actor, target, writes=True)
+        space, level, _ = self.seek(actor, target, writes=True, shows=True)
         there, there_level = space, level
         if to_ref is not None:
             there, there_level, _ = self.enter(actor, to_ref, READWRITE, writes=True)
@@ -671,7 +694,7 @@ class Model:
     def undo(self, actor: Actor, target: Target, to: int | None, expected: int | None) -> Callable[[], Row]:
         if to is not None and to < 1:
             raise Refused("invalid_field")
-        space, level, _ = self.seek(actor, target, writes=True)
+        space, level, _ = self.seek(actor, target, writes=True, shows=True)
 
         def write() -> Row:
             row = self._found(actor, target, space, expected)
@@ -694,7 +717,7 @@ class Model:
     # Removing
 
     def trash(self, actor: Actor, target: Target, expected: int | None) -> Callable[[], Row]:
-        space, level, _ = self.seek(actor, target, writes=True)
+        space, level, _ = self.seek(actor, target, writes=True, shows=True)
 
         def write() -> Row:
             row = self._found(actor, target, space, expected)
@@ -706,7 +729,7 @@ class Model:
         return write
 
     def restore(self, actor: Actor, target: Target) -> Callable[[], Row]:
-        space, level, _ = self.seek(actor, target, writes=True)
+        space, level, _ = self.seek(actor, target, writes=True, shows=True)
 
         def write() -> Row:
             found = [row for row in self.in_trash(actor, space) if _meant(row, target)]

@@ -29,7 +29,7 @@ from tests.isolation.model import (
     Target,
     Wanted,
 )
-from tests.isolation.world import CATEGORIES, KEYS, OPEN_FINDINGS, TAGS, World, moment, revision_of
+from tests.isolation.world import CATEGORIES, KEYS, TAGS, World, moment, revision_of
 
 Step = Callable[[World], None]
 STEPS: list[tuple[Step, int]] = []
@@ -825,7 +825,7 @@ def forget(world: World) -> None:
         request,
         lambda _: world.model.forget(actor, target, rooms),
         show,
-        lambda: ("forget" if "surfaces" in OPEN_FINDINGS else surface, scope),
+        lambda: (surface, scope),
     )
 
 
@@ -963,13 +963,12 @@ def index(world: World) -> None:
     world.equal(answer.status, 200, "status of the index")
     if world.still:
         own = world.model.own(actor)
-        counted = "pending" in OPEN_FINDINGS
         waiting = [
             row
             for row in world.model.rows
             if row.trashed_us is None
             and row.partition != "internal"
-            and (actor.is_admin or (row.space is own and (counted or world.model.shows(actor, row))))
+            and (actor.is_admin or (row.space is own and world.model.sees_own(actor, row)))
         ]
         world.equal(answer.json["pending"], len(waiting), "what waits for its vector")
 

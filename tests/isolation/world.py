@@ -63,13 +63,6 @@ TAGS = ("red", "blue")
 PRIVATE = {"files": FILES, "assistant": ASSISTANT}
 
 
-OPEN_FINDINGS = frozenset({"rules", "lapsed", "pending"})
-"""What is known and waits for its repair outside of these tests; empty when there is nothing.
-rules: what a write answers shows the entry to a role that lost ai.memory.read.
-lapsed: who lost a rule can tell a shared space with a lapsed grant from none, by the words of the refusal.
-pending: GET index counts private rows of others that lie in the caller's own space."""
-
-
 class Leak(AssertionError):
     """Somebody was shown what they may not see, or the server and the model differ."""
 
@@ -132,8 +125,7 @@ class World:
             is_id = markers.IDS.fullmatch(mark) is not None
             known = self.model.ids.get(mark.decode())
             rows = self.marks.where(mark) if known is None else [known]
-            writes = "rules" in OPEN_FINDINGS and not request.startswith("GET ") and "/recall" not in request
-            allowed = self.model.knows_of if writes or is_id else self.model.sees
+            allowed = self.model.knows_of if is_id else self.model.sees
             if not any(allowed(actor, row, needed) for row in rows):
                 where = " and ".join(map(str, rows)) or "no entry"
                 raise Leak(
@@ -183,9 +175,6 @@ class World:
                 if receipt is not None and not repeats:
                     raise Refused(refusal.code, "conflict") from None
                 if receipt is None or refusal.code in ("access_denied", "not_found"):
-                    if receipt is not None and "repeat" in OPEN_FINDINGS:
-                        self._suspects.clear()
-                        return
                     raise
             if receipt is not None:
                 if not repeats:

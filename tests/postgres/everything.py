@@ -104,7 +104,7 @@ def read_everything(store: PostgresStore) -> None:
     store.derived.progress(1, HERE)
     store.derived.behind(1, 10)
     store.derived.count_behind(1)
-    store.derived.count_behind(1, HERE)
+    store.derived.count_behind(1, seen())
     store.derived.sealed_with(HERE, 1, 10)
     store.vectors.cosines(HERE, 1, 1, VECTOR, None)
     store.vectors.cosines(HERE, 1, 1, VECTOR, 5)

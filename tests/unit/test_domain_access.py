@@ -43,6 +43,7 @@ NEEDED = {
     Op.SEARCH: Level.SEARCH,
     Op.READ: Level.READ,
     Op.METADATA: Level.READ,
+    Op.CHANGE: Level.READWRITE,
     Op.WRITE: Level.READWRITE,
     Op.SHARE: Level.READWRITE,
     Op.FORGET: Level.READWRITE,
@@ -99,7 +100,8 @@ def test_the_first_live_match_decides_and_must_carry_the_operation(kind: SpaceKi
 @pytest.mark.parametrize("op", Op)
 def test_the_levels_that_operations_need(op: Op) -> None:
     assert op.level is NEEDED[op]
-    assert op.writes is (op in (Op.WRITE, Op.SHARE, Op.FORGET, Op.MANAGE))
+    assert op.writes is (op in (Op.CHANGE, Op.WRITE, Op.SHARE, Op.FORGET, Op.MANAGE))
+    assert op.shows is (op in (Op.SEARCH, Op.READ, Op.METADATA, Op.CHANGE))
 
 
 @pytest.mark.parametrize("op", Op)
@@ -166,7 +168,7 @@ def test_an_expired_grant_lets_the_next_step_answer() -> None:
 @pytest.mark.parametrize("rules", [Rules(read, manage) for read, manage in product((False, True), repeat=2)])
 def test_rules_gate_reads_and_writes_but_never_forgetting_one_s_own(op: Op, rules: Rules) -> None:
     own, other = space(SpaceKind.USER), space(SpaceKind.SHARED)
-    allowed = rules.manage if op.writes else rules.read
+    allowed = (rules.manage or not op.writes) and (rules.read or not op.shows)
     for place, caller, standing in (
         (own, Caller(ALICE), Standing()),
         (other, Caller(BOT), Standing((grant(other, Level.MANAGE),))),

@@ -16,6 +16,7 @@ from holdfast.contracts.rows import (
     ModelRow,
     OutlineRow,
     SpaceState,
+    Visible,
 )
 
 
@@ -88,8 +89,8 @@ class DerivedReads(Protocol):
         """Spaces in which a model has something left to derive. Names no space: it serves the store."""
         ...
 
-    def count_behind(self, model: int, space: UUID | None = None) -> int:
-        """How many entries wait for a model, of all spaces or of one."""
+    def count_behind(self, model: int, visible: Visible | None = None) -> int:
+        """How many entries wait for a model: of all spaces, or of what somebody may see of one."""
         ...
 
     def sealed_with(self, space: UUID, key_id: int, limit: int) -> list[DerivedRow]:

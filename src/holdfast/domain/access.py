@@ -14,19 +14,22 @@ from holdfast.domain.space import Space, SpaceKind
 
 
 class Op(Enum):
-    """What an operation does to a space: its name, the level it needs, and whether it writes."""
+    """What an operation does to a space: its name, the level it needs, whether it shows entries, whether it writes."""
 
-    SEARCH = "search", Level.SEARCH, False
-    READ = "read", Level.READ, False
-    METADATA = "metadata", Level.READ, False
-    WRITE = "write", Level.READWRITE, True
-    SHARE = "share", Level.READWRITE, True
-    FORGET = "forget", Level.READWRITE, True
-    MANAGE = "manage", Level.MANAGE, True
+    SEARCH = "search", Level.SEARCH, True, False
+    READ = "read", Level.READ, True, False
+    METADATA = "metadata", Level.READ, True, False
+    CHANGE = "change", Level.READWRITE, True, True
+    """Of an entry that is there, which the answer shows."""
+    WRITE = "write", Level.READWRITE, False, True
+    SHARE = "share", Level.READWRITE, False, True
+    FORGET = "forget", Level.READWRITE, False, True
+    MANAGE = "manage", Level.MANAGE, False, True
 
-    def __init__(self, label: str, level: Level, writes: bool) -> None:
+    def __init__(self, label: str, level: Level, shows: bool, writes: bool) -> None:
         self.label = label
         self.level = level
+        self.shows = shows
         self.writes = writes
 
 
@@ -75,7 +78,7 @@ def decide(
     """The level the caller holds in the space, by the first live match; raises when it does not carry the operation.
     No rule keeps anyone from forgetting their own data."""
     own = space.name.owner == caller.principal
-    allowed = rules.manage if op.writes else rules.read
+    allowed = rules is ALL_RULES or ((rules.manage or not op.writes) and (rules.read or not op.shows))
     if not allowed and not (own and op is Op.FORGET):
         raise AccessDenied("Your role may not use memory in this way; an administrator can allow it.")
     if own:

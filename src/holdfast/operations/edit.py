@@ -46,7 +46,7 @@ class Replaced:
 
 def edit(engine: Engine, caller: Caller, target: Target, changes: Changes) -> Job[Entry]:
     now = engine.clock()
-    sought = seek(engine, caller, target, Op.WRITE, now)
+    sought = seek(engine, caller, target, Op.CHANGE, now)
     if changes.always_inject is not None:
         _require_flag(sought.entered)
     place = engine.sealed.place(sought.entered.space, now)
@@ -66,7 +66,7 @@ def edit(engine: Engine, caller: Caller, target: Target, changes: Changes) -> Jo
 def renew(engine: Engine, caller: Caller, target: Target, ttl: Ttl, expected: int | None) -> Job[Entry]:
     """A new time to live, counted from now; without one the span that the last write gave."""
     now = engine.clock()
-    sought = seek(engine, caller, target, Op.WRITE, now)
+    sought = seek(engine, caller, target, Op.CHANGE, now)
     place = engine.sealed.place(sought.entered.space, now)
 
     def write(tx: Transaction) -> Entry:
@@ -91,7 +91,7 @@ def replace_text(
 ) -> Job[Replaced]:
     """Replaces the first occurrence, literally, and says how many there were."""
     now = engine.clock()
-    sought = seek(engine, caller, target, Op.WRITE, now)
+    sought = seek(engine, caller, target, Op.CHANGE, now)
     if not isinstance(old, str) or not isinstance(new, str) or not old:
         raise MissingField("Say which text to replace (`old`, not empty) and what to put there (`new`).")
     place = engine.sealed.place(sought.entered.space, now)
@@ -118,7 +118,7 @@ def rename(
 ) -> Job[Entry]:
     """One transaction: the entry has its new name, or everything is as before. Moving it needs write on both sides."""
     now = engine.clock()
-    sought = seek(engine, caller, target, Op.WRITE, now)
+    sought = seek(engine, caller, target, Op.CHANGE, now)
     key = engine.scrub(check_key(new_key, engine.limits)).text
     place = engine.sealed.place(sought.entered.space, now)
     there = sought.entered if to_space is None else enter(engine, caller, to_space, Op.WRITE, now)

@@ -43,17 +43,26 @@ def enter(engine: Engine, caller: Caller, ref: SpaceRef, op: Op, now: int) -> En
         here: Entered = _tuple(Entered, (caller, own, decision.level, decision))
         return here
     entered: list[Entered] = []
-    refusal = AccessDenied()
+    refusal = None
     for space in _meant(engine, caller, ref, now):
         try:
             entered.append(enter_space(engine, caller, space, op, now))
         except AccessDenied as denied:
             refusal = denied
     if not entered:
-        raise refusal
+        raise refusal or _refusal(engine, caller, op, now)
     if len(entered) > 1:
         raise Conflict("More than one space has this reference; name it by its id or as kind:reference.")
     return entered[0]
+
+
+def _refusal(engine: Engine, caller: Caller, op: Op, now: int) -> AccessDenied:
+    """The words in which the caller is refused a space that is there, for one that is not."""
+    try:
+        enter_space(engine, caller, _nowhere(new_space_id(), now), op, now)
+    except AccessDenied as denied:
+        return denied
+    return AccessDenied()
 
 
 def enter_own(engine: Engine, caller: Caller, op: Op, now: int) -> tuple[Space, Decision]:

@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 from holdfast.contracts.embedder import Embedder, EmbedderBroken
 from holdfast.contracts.rows import FOLLOWING, FORMER, HELD, SERVING, SIGNALS_ONLY, ModelRow, Visible
 from holdfast.contracts.storage import Transaction
+from holdfast.domain.partition import MODEL_VISIBLE
 from holdfast.domain.principal import Principal
 from holdfast.storage.sealed import Sealed
 
@@ -217,7 +218,9 @@ class Index:
         if of is None:
             return derived.count_behind(model.model)
         own = self._sealed.own_space(of)
-        return 0 if own is None else derived.count_behind(model.model, own.id)
+        if own is None:
+            return 0
+        return derived.count_behind(model.model, self._sealed.visible(own, of, MODEL_VISIBLE, self._clock()))
 
 
 def takes_others(embedder: Embedder) -> bool:

@@ -28,7 +28,7 @@ RUNS_AT_ONCE = 1_000
 
 def trash(engine: Engine, caller: Caller, target: Target, expected: int | None = None) -> Job[Entry]:
     now = engine.clock()
-    sought = seek(engine, caller, target, Op.WRITE, now)
+    sought = seek(engine, caller, target, Op.CHANGE, now)
     place = engine.sealed.place(sought.entered.space, now)
 
     def write(tx: Transaction) -> Entry:
@@ -47,7 +47,7 @@ def trash(engine: Engine, caller: Caller, target: Target, expected: int | None =
 def restore(engine: Engine, caller: Caller, target: Target) -> Job[Entry]:
     """The last entry of that key the caller trashed, else the last anyone did; or the one of that id."""
     now = engine.clock()
-    sought = seek(engine, caller, target, Op.WRITE, now)
+    sought = seek(engine, caller, target, Op.CHANGE, now)
     place = engine.sealed.place(sought.entered.space, now)
 
     def write(tx: Transaction) -> Entry:

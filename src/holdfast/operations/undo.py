@@ -22,7 +22,7 @@ def undo(
     now = engine.clock()
     if to is not None and (not isinstance(to, int) or isinstance(to, bool) or to < 1):
         raise InvalidField("A revision is a whole number from 1.")
-    sought = seek(engine, caller, target, Op.WRITE, now)
+    sought = seek(engine, caller, target, Op.CHANGE, now)
     place = engine.sealed.place(sought.entered.space, now)
 
     def write(tx: Transaction) -> Entry:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from holdfast.contracts.rows import DerivedRow
+from holdfast.contracts.rows import DerivedRow, Visible
 from holdfast.storage.postgres.connections import Halfvec, OnConnection, Reader
+from holdfast.storage.postgres.entries import LIVE, shown
 from holdfast.storage.postgres.statements import Statement, Values, of_space, of_store
 
 _COLUMNS = "number, model, revision, key_id, sealed"
@@ -28,10 +29,10 @@ class DerivedReads:
     def behind(self, model: int, limit: int) -> list[UUID]:
         return [space for (space,) in self._reader.rows(_BEHIND, {"model": model, "limit": limit})]
 
-    def count_behind(self, model: int, space: UUID | None = None) -> int:
-        if space is None:
+    def count_behind(self, model: int, visible: Visible | None = None) -> int:
+        if visible is None:
             return int(self._reader.rows(_COUNT_BEHIND, {"model": model})[0][0])
-        return int(self._reader.rows(_COUNT_BEHIND_IN, {"model": model, "space": space})[0][0])
+        return int(self._reader.rows(_COUNT_BEHIND_IN, {"model": model} | shown(visible))[0][0])
 
     def sealed_with(self, space: UUID, key_id: int, limit: int) -> list[DerivedRow]:
         return self._rows(_SEALED_WITH, {"space": space, "key_id": key_id, "limit": limit})
@@ -88,15 +89,14 @@ _COUNT_BEHIND = of_store(
 )
 _COUNT_BEHIND_IN = of_space(
     "derived.count_behind, one space",
-    """
+    f"""
     SELECT count(*)
       FROM holdfast.entries
       LEFT JOIN holdfast.progress ON progress.space_id = entries.space_id
                                  AND progress.model = %(model)s
-     WHERE entries.space_id = %(space)s
+     WHERE {LIVE}
        AND entries.seq > coalesce(progress.seq, 0)
        AND entries.partition BETWEEN 1 AND 9
-       AND entries.trashed_us IS NULL
        AND entries.length > 0
     """,
 )

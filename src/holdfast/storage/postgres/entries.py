@@ -21,7 +21,7 @@ _SHOWN = """entries.space_id = %(space)s
    AND ((%(private)s::integer >> entries.partition) & 1 = 0 OR entries.owner = %(viewer)s)
    AND (entries.expires_us IS NULL OR entries.expires_us > %(now)s)"""
 
-_LIVE = f"""{_SHOWN}
+LIVE = f"""{_SHOWN}
    AND entries.trashed_us IS NULL"""
 
 _LIVE_BY_NUMBER = f"""{_SHOWN}
@@ -47,18 +47,18 @@ class EntryReads:
         return rows[0] if rows else None
 
     def by_key(self, visible: Visible, keys: Sequence[bytes]) -> list[EntryRow]:
-        return self._heads(_BY_KEY, {**_shown(visible), "keys": list(keys)})
+        return self._heads(_BY_KEY, {**shown(visible), "keys": list(keys)})
 
     def by_number(self, visible: Visible, number: int) -> EntryRow | None:
-        return self._head(_BY_NUMBER, {**_shown(visible), "number": number})
+        return self._head(_BY_NUMBER, {**shown(visible), "number": number})
 
     def trashed_by_number(self, visible: Visible, number: int) -> EntryRow | None:
-        return self._head(_TRASHED_BY_NUMBER, {**_shown(visible), "number": number})
+        return self._head(_TRASHED_BY_NUMBER, {**shown(visible), "number": number})
 
     def page(
         self, visible: Visible, labels: Sequence[bytes] | None, before: int | None, limit: int
     ) -> list[EntryRow]:
-        values = {**_shown(visible), "before": _HIGHEST if before is None else before, "limit": limit}
+        values = {**shown(visible), "before": _HIGHEST if before is None else before, "limit": limit}
         if labels is None:
             return self._heads(_PAGE, {**values, "partitions": list(map(int, visible.partitions))})
         carrying = self._heads(_LABELLED_PAGE, {**values, "labels": list(labels)})
@@ -68,7 +68,7 @@ class EntryReads:
     def moved(
         self, visible: Visible, labels: Sequence[bytes] | None, since: int, before: int, limit: int
     ) -> list[MovedRow]:
-        values = {**_shown(visible), "since": since, "before": before, "limit": limit}
+        values = {**shown(visible), "since": since, "before": before, "limit": limit}
         if labels is None:
             rows = self._reader.rows(_MOVED, {**values, "partitions": list(map(int, visible.partitions))})
         else:
@@ -76,30 +76,30 @@ class EntryReads:
         return [MovedRow(row[0], EntryRow._make(row[1:])) for row in rows]
 
     def shown(self, visible: Visible, numbers: Sequence[int]) -> list[EntryRow]:
-        return self._heads(_SHOWN_NUMBERS, {**_shown(visible), "numbers": BigintArray.of(list(numbers))})
+        return self._heads(_SHOWN_NUMBERS, {**shown(visible), "numbers": BigintArray.of(list(numbers))})
 
     def flagged(self, visible: Visible, limit: int) -> list[EntryRow]:
-        return self._heads(_FLAGGED, {**_shown(visible), "limit": limit})
+        return self._heads(_FLAGGED, {**shown(visible), "limit": limit})
 
     def expiring(self, visible: Visible, until: int, limit: int) -> list[EntryRow]:
-        return self._heads(_EXPIRING, {**_shown(visible), "until": until, "limit": limit})
+        return self._heads(_EXPIRING, {**shown(visible), "until": until, "limit": limit})
 
     def trash(self, visible: Visible, before: int | None, limit: int) -> list[EntryRow]:
         top = _HIGHEST if before is None else before
-        return self._heads(_TRASH, {**_shown(visible), "before": top, "limit": limit})
+        return self._heads(_TRASH, {**shown(visible), "before": top, "limit": limit})
 
     def trashed_by_key(self, visible: Visible, keys: Sequence[bytes]) -> list[EntryRow]:
-        return self._heads(_TRASHED_BY_KEY, {**_shown(visible), "keys": list(keys)})
+        return self._heads(_TRASHED_BY_KEY, {**shown(visible), "keys": list(keys)})
 
     def history(self, visible: Visible, number: int, before: int, limit: int) -> list[RevisionRow]:
-        values = {**_shown(visible), "number": number, "before": before, "limit": limit}
+        values = {**shown(visible), "number": number, "before": before, "limit": limit}
         return self._revisions(_HISTORY, values)
 
     def count(self, visible: Visible) -> int:
-        return self._count(_COUNT, _shown(visible))
+        return self._count(_COUNT, shown(visible))
 
     def count_locked(self, visible: Visible, readable: Sequence[int]) -> int:
-        return self._count(_COUNT_LOCKED, {**_shown(visible), "readable": list(readable)})
+        return self._count(_COUNT_LOCKED, {**shown(visible), "readable": list(readable)})
 
     def _count(self, statement: Statement, values: Values) -> int:
         return int(self._reader.rows(statement, values)[0][0])
@@ -136,7 +136,7 @@ _BY_KEY = of_space(
     f"""
     SELECT {HEAD}
       FROM holdfast.entries
-     WHERE {_LIVE}
+     WHERE {LIVE}
        AND entries.key = ANY (%(keys)b::bytea[])
      ORDER BY entries.seq DESC
     """,
@@ -167,7 +167,7 @@ _PAGE = of_space(
       FROM unnest(%(partitions)s::smallint[]) AS room (partition)
      CROSS JOIN LATERAL (SELECT *
                            FROM holdfast.entries
-                          WHERE {_LIVE}
+                          WHERE {LIVE}
                             AND entries.partition = room.partition
                             AND entries.seq < %(before)s
                           ORDER BY entries.seq DESC
@@ -188,7 +188,7 @@ _LABELLED_PAGE = of_space(
                           WHERE labels.space_id = %(space)s
                             AND labels.label = wanted.label
                             AND labels.seq < %(before)s
-                            AND {_LIVE}
+                            AND {LIVE}
                           ORDER BY labels.seq DESC
                           LIMIT %(limit)s) AS entries
     """,
@@ -208,7 +208,7 @@ _MOVED = of_space(
     SELECT place.was, {HEAD}
       FROM holdfast.entries
      CROSS JOIN LATERAL (SELECT {_FORMER_PLACE} AS was) AS place
-     WHERE {_LIVE}
+     WHERE {LIVE}
        AND entries.partition = ANY (%(partitions)s::smallint[])
        AND entries.seq > %(since)s
        AND entries.born <= %(since)s
@@ -223,7 +223,7 @@ _LABELLED_MOVED = of_space(
     SELECT place.was, {HEAD}
       FROM holdfast.entries
      CROSS JOIN LATERAL (SELECT {_FORMER_PLACE} AS was) AS place
-     WHERE {_LIVE}
+     WHERE {LIVE}
        AND entries.number IN (SELECT labels.number
                                 FROM holdfast.labels
                                WHERE labels.space_id = %(space)s
@@ -249,7 +249,7 @@ _FLAGGED = of_space(
     f"""
     SELECT {HEAD}
       FROM holdfast.entries
-     WHERE {_LIVE}
+     WHERE {LIVE}
        AND entries.flags & 7 = 1
      ORDER BY entries.seq DESC
      LIMIT %(limit)s
@@ -260,7 +260,7 @@ _EXPIRING = of_space(
     f"""
     SELECT {HEAD}
       FROM holdfast.entries
-     WHERE {_LIVE}
+     WHERE {LIVE}
        AND entries.expires_us <= %(until)s
      ORDER BY entries.expires_us, entries.seq
      LIMIT %(limit)s
@@ -302,13 +302,13 @@ _HISTORY = of_space(
      LIMIT %(limit)s
     """,
 )
-_COUNT = of_space("entries.count", f"SELECT count(*) FROM holdfast.entries WHERE {_LIVE}")
+_COUNT = of_space("entries.count", f"SELECT count(*) FROM holdfast.entries WHERE {LIVE}")
 _COUNT_LOCKED = of_space(
     "entries.count_locked",
     f"""
     SELECT count(*)
       FROM holdfast.entries
-     WHERE {_LIVE}
+     WHERE {LIVE}
        AND entries.key_id <> ALL (%(readable)s::integer[])
     """,
 )
@@ -382,7 +382,7 @@ _REVISIONS_OF = of_space(
 )
 
 
-def _shown(visible: Visible) -> dict[str, Any]:
+def shown(visible: Visible) -> dict[str, Any]:
     space, partitions, viewer, now, private = visible
     return {
         "space": space,

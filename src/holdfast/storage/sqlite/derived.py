@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
-from holdfast.contracts.rows import DerivedRow
+from holdfast.contracts.rows import DerivedRow, Visible
 from holdfast.domain.ids import NUMBER_BITS
 from holdfast.storage.sqlite.connections import OnConnection, Reader
-from holdfast.storage.sqlite.entries import NUMBER_MASK
+from holdfast.storage.sqlite.entries import LIVE, NUMBER_MASK, masks
 
 _COLUMNS = f"derived.entry & {NUMBER_MASK}, derived.model, derived.revision, derived.key_id, derived.sealed"
 
@@ -53,7 +53,9 @@ class DerivedReads:
         )
         return [UUID(bytes=row[0]) for row in rows]
 
-    def count_behind(self, model: int, space: UUID | None = None) -> int:
+    def count_behind(self, model: int, visible: Visible | None = None) -> int:
+        if visible is not None:
+            return self._count_behind_in(model, visible)
         rows = self._reader.rows(
             """
             SELECT count(*)
@@ -65,9 +67,24 @@ class DerivedReads:
                           AND entries.trashed_us IS NULL
                           AND entries.length > 0
              WHERE spaces.seq > coalesce(progress.seq, 0)
-               AND (?2 IS NULL OR spaces.id = ?2)
             """,
-            (model, None if space is None else space.bytes),
+            (model,),
+        )
+        return int(rows[0][0])
+
+    def _count_behind_in(self, model: int, visible: Visible) -> int:
+        space, partitions, viewer, now, private = visible
+        rows = self._reader.rows(
+            f"""
+            SELECT count(*)
+              FROM entries
+              LEFT JOIN progress ON progress.model = ?6 AND progress.space = entries.space
+             WHERE {LIVE}
+               AND entries.partition IN (1, 2, 3, 4, 5, 6, 7, 8, 9)
+               AND entries.seq > coalesce(progress.seq, 0)
+               AND entries.length > 0
+            """,
+            (self._number_of(space), *masks(partitions, private), viewer, now, model),
         )
         return int(rows[0][0])
 

@@ -25,7 +25,7 @@ _SHOWN = """entries.space = ?1
    AND ((?3 >> entries.partition) & 1 = 0 OR entries.owner = ?4)
    AND (entries.expires_us IS NULL OR entries.expires_us > ?5)"""
 
-_LIVE = f"""{_SHOWN}
+LIVE = f"""{_SHOWN}
    AND entries.trashed_us IS NULL"""
 
 _HIGHEST = (1 << 62) - 1
@@ -37,7 +37,7 @@ _HEAD_ROW: Callable[[Row], EntryRow] = partial(tuple.__new__, EntryRow)
 _BY_KEY = f"""
 SELECT {HEAD}
   FROM entries
- WHERE {_LIVE}
+ WHERE {LIVE}
    AND entries.key = ?6"""
 
 
@@ -49,7 +49,7 @@ class EntryReads:
 
     def _shown(self, visible: Visible) -> tuple[int, int, int, bytes, int]:
         space, partitions, viewer, now, private = visible
-        return self._number_of(space), *_masks(partitions, private), viewer, now
+        return self._number_of(space), *masks(partitions, private), viewer, now
 
     def _heads(self, sql: str, values: Sequence[object]) -> list[EntryRow]:
         return list(map(_HEAD_ROW, self._reader.rows(sql, values)))
@@ -70,7 +70,7 @@ class EntryReads:
             SELECT {HEAD}
               FROM entries
              WHERE entries.entry = ?6
-               AND {_LIVE}
+               AND {LIVE}
             """,
             (*shown, entry_number(shown[0], number)),
         )
@@ -109,7 +109,7 @@ class EntryReads:
             f"""
             SELECT {HEAD}
               FROM entries
-             WHERE {_LIVE}
+             WHERE {LIVE}
                AND entries.partition = ?6
                AND entries.seq < ?7
              ORDER BY entries.seq DESC
@@ -127,7 +127,7 @@ class EntryReads:
              WHERE labels.space = ?1
                AND labels.label = ?6
                AND labels.seq < ?7
-               AND {_LIVE}
+               AND {LIVE}
              ORDER BY labels.seq DESC
              LIMIT ?8
             """,
@@ -156,7 +156,7 @@ class EntryReads:
                      WHERE revisions.entry = entries.entry
                        AND revisions.seq <= ?7), {HEAD}
               FROM entries
-             WHERE {_LIVE}
+             WHERE {LIVE}
                AND entries.partition = ?6
                AND entries.seq > ?7
                AND entries.born <= ?7
@@ -176,7 +176,7 @@ class EntryReads:
              WHERE labels.space = ?1
                AND labels.label = ?6
                AND labels.seq > ?7
-               AND {_LIVE}
+               AND {LIVE}
                AND entries.born <= ?7
             """,
             (*shown, label, since),
@@ -196,7 +196,7 @@ class EntryReads:
             SELECT {HEAD}
               FROM entries NOT INDEXED
              WHERE entries.entry IN (SELECT value FROM json_each(?6))
-               AND {_LIVE}
+               AND {LIVE}
             """,
             (*shown, str([entry_number(shown[0], number) for number in numbers])),
         )
@@ -211,7 +211,7 @@ class EntryReads:
              WHERE entries.entry > ?6
                AND entries.entry < ?7
                AND entries.flags & 7 = 1
-               AND {_LIVE}
+               AND {LIVE}
              ORDER BY entries.seq DESC
              LIMIT ?8
             """,
@@ -223,7 +223,7 @@ class EntryReads:
             f"""
             SELECT {HEAD}
               FROM entries
-             WHERE {_LIVE}
+             WHERE {LIVE}
                AND entries.expires_us <= ?6
              ORDER BY entries.expires_us, entries.seq
              LIMIT ?7
@@ -277,14 +277,14 @@ class EntryReads:
         return [RevisionRow._make(row) for row in rows]
 
     def count(self, visible: Visible) -> int:
-        return self._count(f"SELECT count(*) FROM entries WHERE {_LIVE}", self._shown(visible))
+        return self._count(f"SELECT count(*) FROM entries WHERE {LIVE}", self._shown(visible))
 
     def count_locked(self, visible: Visible, readable: Sequence[int]) -> int:
         return self._count(
             f"""
             SELECT count(*)
               FROM entries
-             WHERE {_LIVE}
+             WHERE {LIVE}
                AND entries.key_id NOT IN (SELECT value FROM json_each(?6))
             """,
             (*self._shown(visible), str(list(readable))),
@@ -374,7 +374,7 @@ class EntryReads:
 
 
 @lru_cache(maxsize=256)
-def _masks(partitions: tuple[int, ...], private: frozenset[int]) -> tuple[int, int]:
+def masks(partitions: tuple[int, ...], private: frozenset[int]) -> tuple[int, int]:
     return _mask(partitions), _mask(private)
 
 
