@@ -127,6 +127,12 @@ TABLE = (
         "megabytes",
         "ceiling for the opened words and vectors of the spaces searched last; the last one always stays",
     ),
+    Setting(
+        "SCRUB_CARDS",
+        "off",
+        "word",
+        "`on`: card numbers with a right check digit are taken out of what is kept, as secrets are",
+    ),
     Setting("MAX_KEY_BYTES", 512, "bytes", "longest key"),
     Setting("MAX_HINT_CHARACTERS", 500, "characters", "longest hint, description or category"),
     Setting("MAX_BODY_BYTES", 65_536, "bytes", "longest text of an entry"),
@@ -172,6 +178,7 @@ class Settings:
     model_dir: Path
     model_source: Path | None
     recall_cache_bytes: int
+    scrub_cards: bool
     limits: Limits
 
 
@@ -216,6 +223,7 @@ def load(environment: Mapping[str, str] | None = None, /, **given: Any) -> Setti
         model_dir=_path(values["MODEL_DIR"]) or _user_cache_dir(environment) / "models",
         model_source=_path(values["MODEL_SOURCE"]),
         recall_cache_bytes=_number("RECALL_CACHE_MB", values["RECALL_CACHE_MB"], int) << 20,
+        scrub_cards=_switch("SCRUB_CARDS", values["SCRUB_CARDS"]),
         limits=Limits(
             **{
                 cap.name: _number(f"MAX_{cap.name.upper()}", values[f"MAX_{cap.name.upper()}"], int)

@@ -95,7 +95,8 @@ def _open_with(
         raise
     wanted = None if settings.embedder == "none" else partial(_open_embedder, settings)
     index = Index(sealed, clock, wanted, settings.recall_cache_bytes)
-    return Opened(Engine(sealed, clock, scrub, index, settings.limits, directory), keys, path)
+    scrubber = partial(scrub, cards=True) if settings.scrub_cards else scrub
+    return Opened(Engine(sealed, clock, scrubber, index, settings.limits, directory), keys, path)
 
 
 def _open_embedder(settings: Settings) -> Embedder:

@@ -81,7 +81,7 @@ def test_a_time_that_is_none_is_a_mistake_of_usage(holdfast: Command, said: str)
 def test_a_secret_is_taken_out_and_said(holdfast: Command) -> None:
     done = holdfast("remember", "the token is ghp_" + "a1B2" * 9, "--key", "k")
 
-    assert "secrets were taken out" in done.err
+    assert "1 secret" in done.err
     assert "ghp_" not in holdfast("get", "k").out
 
 

@@ -11,6 +11,7 @@ import pytest
 from holdfast.domain.errors import HoldfastError
 from holdfast.entrypoints.python import Memory, Own
 from tests.doors.looking import handle_of, keys, refused, unchanged
+from tests.doors.portal import Door
 
 SURROGATE = "\ud800"
 
@@ -258,7 +259,7 @@ def test_a_secret_is_taken_out_of_text_hint_key_and_tags_and_counted(memory: Mem
     alice = memory.user("alice")
     token = "ghp_" + "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=36))
     done = alice.remember(f"token is {token}", key=f"k/{token}", hint=f"use {token}", tags=[token])
-    assert done.redacted == 4
+    assert (done.redacted, done.redactions) == (4, (("github-token", 4),))
     (entry,) = alice.list()
     assert token not in repr(entry)
     assert entry.text.startswith("token is ")
@@ -275,3 +276,13 @@ def test_a_refused_write_leaves_a_later_one_as_if_nothing_had_been(memory: Memor
     done = alice.remember("x", key="k")
     assert (done.created, done.revision) == (True, 1)
     assert keys(alice.list()) == ["k", "there"]
+
+
+def test_card_numbers_are_taken_out_where_the_host_asks_for_it(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "the card is 4111 1111 1111 1111, the order 4111 1111 1111 1112"
+    assert door.open().user("alice").remember(said).redacted == 0
+    monkeypatch.setenv("HOLDFAST_SCRUB_CARDS", "on")
+    kept = door.open().user("alice").remember(said)
+    assert kept.redactions == (("card-number", 1),)

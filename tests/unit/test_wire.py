@@ -65,6 +65,7 @@ KEPT = st.builds(
     st.booleans(),
     st.none() | TEXTS,
     TEXTS,
+    st.dictionaries(TEXTS, st.integers(1, 9)).map(lambda kinds: tuple(sorted(kinds.items()))),
 )
 
 

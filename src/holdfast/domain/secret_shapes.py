@@ -238,7 +238,7 @@ def _token_at(text: str, at: int) -> Span | None:
         if not text.startswith(prefix, at):
             continue
         body = _compiled(row.body).match(text, at + len(prefix))
-        if body and not _is_made_up(body[0]):
+        if body and (row.kind in _NEVER_MADE_UP or not _is_made_up(body[0])):
             # A token longer than known goes to its end, rather than leave a part of it.
             rest = _REST.match(text, body.end())
             end = max(at + len(prefix) + len(body[0].rstrip(".")), rest.end() if rest and rest[0] else 0)
@@ -252,6 +252,10 @@ def marked(text: str) -> Iterator[Span]:
             for match in _compiled(pattern).finditer(text):
                 if not _is_made_up(match[match.re.groups]):
                     yield Span(*match.span(match.re.groups), 1, kind)
+
+
+_NEVER_MADE_UP = frozenset({"aws-key-id"})
+"""So short and of capitals only that a real one may hold the word EXAMPLE as the one in Amazon's manual does."""
 
 
 def _is_made_up(body: str) -> bool:

@@ -203,6 +203,8 @@ def _link(key: re.Match[str], lowered: str) -> tuple[How, int] | None:
     return None
 
 
+_SURELY_A_KEY = 32
+"""From so many characters on, what begins as a key and is assigned to a key is one, even if it holds words."""
 _CALL = re.compile(r"[A-Za-z_.]{0,64}+[(\[{]")
 _CUT = re.compile(r"[\\)\]}](?:(?<=\\)[nrt]|(?<=[)\]}])(?=[.\s)\]},;]|$))")
 
@@ -243,4 +245,6 @@ def _is_secret(word: str, value: str, how: How, match: re.Match[str], after: str
         return is_quoted_password(value, how)
     if len(value) < (16 if how == "said" or word in ("auth", "tokens", "secrets") else 8):
         return False
+    if how == "assigned" and value.startswith("sk-") and len(value) >= _SURELY_A_KEY:
+        return True
     return is_random(value) and not (is_plain and is_code(value))

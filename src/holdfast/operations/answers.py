@@ -89,6 +89,10 @@ class Similar(Found):
     """What keeps two near texts apart: numbers, negation, a substituted word, order."""
 
 
+Redactions = tuple[tuple[str, int], ...]
+"""How many secrets of each kind were taken out, by kind."""
+
+
 class _Remembered(NamedTuple):
     """A named tuple, because one is made for every write: a frozen dataclass of this size takes four times as long."""
 
@@ -103,6 +107,7 @@ class _Remembered(NamedTuple):
     note: str | None = None
     category: str = ""
     """The one this call gave, or its vocabulary's own; empty when it gave none."""
+    redactions: Redactions = ()
 
 
 class Remembered(_Remembered):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import lru_cache, partial
@@ -39,7 +40,7 @@ from holdfast.domain.profile import KeyRule, Profile
 from holdfast.domain.retention import Ttl
 from holdfast.domain.space import SpaceName
 from holdfast.domain.times import check_moment
-from holdfast.operations.answers import Outcome, Remembered, Similar
+from holdfast.operations.answers import Outcome, Redactions, Remembered, Similar
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
 from holdfast.operations.resolve import Sought, Target, look_up_in, opened, require_delete, seek
@@ -97,7 +98,7 @@ class _Ready(NamedTuple):
     draft: Draft
     content: Content
     expires_us: int | None
-    redacted: int
+    redactions: Redactions
     request: bytes
     indexed: bool
     body_terms: list[str] | None
@@ -212,14 +213,14 @@ def _enter(engine: Engine, caller: Caller, space: SpaceRef, now: int) -> tuple[E
 
 def _prepare(engine: Engine, asked: Asked, entered: Entered, place: Place, now: int) -> _Ready:
     profile, draft = asked.profile, asked.draft
-    content, redacted = _checked(engine, entered, profile, draft)
+    content, redactions = _checked(engine, entered, profile, draft)
     indexed = profile.indexed and not draft.encrypted
     expires_us = profile.retention.expires_us(draft.ttl, now)
     request = b"" if draft.idempotency_key is None else _request(engine, entered, profile, draft)
     body_terms = blind_body(place.key, content.text) if indexed else None
     superseded = None if draft.supersedes is None else _sought(engine, asked, entered.caller, now)
     columns = (
-        entered, place, profile, draft, content, expires_us, redacted, request, indexed, body_terms, superseded,
+        entered, place, profile, draft, content, expires_us, redactions, request, indexed, body_terms, superseded,
     )  # fmt: skip
     ready: _Ready = _tuple(_Ready, columns)
     return ready
@@ -299,32 +300,35 @@ def _label(what: str, label: str | None, limits: Limits) -> str:
     return "" if label is None else check_label(what, label, limits)
 
 
-def _checked(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -> tuple[Content, int]:
-    """What is to be written, without its secrets, and how many there were."""
+def _checked(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -> tuple[Content, Redactions]:
+    """What is to be written, without its secrets, and how many of each kind there were."""
     content = _check_words(engine.limits, entered.caller, profile, draft)
     if not content.key:
         content = content._replace(key=_made_key(engine, draft))
     if draft.always_inject and not may_flag(entered.level):
         raise AccessDenied(_FLAG_NEEDS_MANAGE)
-    return scrubbed(engine, content) if profile.scrubbed and not draft.encrypted else (content, 0)
+    return scrubbed(engine, content) if profile.scrubbed and not draft.encrypted else (content, ())
 
 
-def scrubbed(engine: Engine, content: Content) -> tuple[Content, int]:
+def scrubbed(engine: Engine, content: Content) -> tuple[Content, Redactions]:
     """Secrets leave every part that a model may come to see. Most notes have none: one look over all parts tells."""
-    scrub, found, text = engine.scrub, 0, content.text
+    scrub, text = engine.scrub, content.text
     labels = (content.hint, content.category, content.conversation, content.speaker)
     if not scrub("\n".join((text, content.key, *filter(None, labels), *content.tags))).found:
-        return content, 0
+        return content, ()
     clean: dict[str, Any] = {}
+    found: Counter[str] = Counter()
     for name in ("hint", "key", "category", "conversation", "speaker"):
         if (value := getattr(content, name)) and (result := scrub(value)).count:
-            clean[name], found = result.text, found + result.count
+            clean[name] = result.text
+            found.update(dict(result.found))
     body, tags = scrub(text), [scrub(tag) for tag in content.tags]
-    found += body.count + sum(tag.count for tag in tags)
+    for part in (body, *tags):
+        found.update(dict(part.found))
     if not found:
-        return content, 0
+        return content, ()
     kept = tuple(dict.fromkeys(tag.text for tag in tags))
-    return content._replace(body=body.text.encode(), tags=kept, **clean), found
+    return content._replace(body=body.text.encode(), tags=kept, **clean), tuple(sorted(found.items()))
 
 
 def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
@@ -337,12 +341,12 @@ def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
         _supersede(tx, ready.entered.caller, *ready.superseded)
     if repeatable is not None:
         answer = json.dumps(
-            [entry.space.hex, entry.number, entry.revision, created, entry.expires_us, ready.redacted]
+            [entry.space.hex, entry.number, entry.revision, created, entry.expires_us, ready.redactions]
         )
         tx.keep_answer(caller, repeatable, ready.request, answer.encode(), entry)
     answered = (
-        id, entry.content.key, entry.space, entry.revision, created, entry.expires_us, ready.redacted,
-        _PERSISTED, _NO_NOTE, ready.content.category,
+        id, entry.content.key, entry.space, entry.revision, created, entry.expires_us,
+        sum([count for _, count in ready.redactions]), _PERSISTED, _NO_NOTE, ready.content.category, ready.redactions,
     )  # fmt: skip
     kept: Remembered = _tuple(Remembered, answered)
     return kept
@@ -433,7 +437,7 @@ def _replay(tx: SealedTransaction, ready: _Ready, repeatable: str) -> Remembered
     answer = tx.answered(ready.entered.caller.principal, repeatable, ready.request)
     if answer is None:
         return None
-    space, number, revision, created, expires_us, redacted = json.loads(answer)
+    space, number, revision, created, expires_us, redactions = json.loads(answer)
     return Remembered(
         entry_id(UUID(space), number),
         ready.content.key,
@@ -441,8 +445,9 @@ def _replay(tx: SealedTransaction, ready: _Ready, repeatable: str) -> Remembered
         revision,
         created,
         expires_us,
-        redacted,
+        sum(count for _, count in redactions),
         category=ready.content.category,
+        redactions=tuple((kind, count) for kind, count in redactions),
     )
 
 

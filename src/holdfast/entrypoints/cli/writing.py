@@ -83,7 +83,8 @@ def remember(
         f"{', until ' + telling.brief(document['expires_at']) if document['expires_at'] else ''})."
     )
     if document["redacted"]:
-        telling.remark(f"{document['redacted']} secrets were taken out before it was kept.")
+        kinds = ", ".join(f"{count} {kind}" for kind, count in document["redactions"].items())
+        telling.remark(f"Secrets were taken out before it was kept: {kinds}.")
     for near in document["similar"]:
         telling.remark(f"{near['key']} says nearly the same: {near['text']}")
 

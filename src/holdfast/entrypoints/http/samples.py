@@ -61,6 +61,7 @@ SAMPLES: dict[str, Any] = {
     "reason": "It lies below the limit; ask for more.",
     "recent_keys": ["preferences/editor"],
     "redacted": 0,
+    "redactions": {"github-token": 1},
     "Revision.locked": False,
     "ref": "team-notes",
     "revision": 1,

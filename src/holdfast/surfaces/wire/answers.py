@@ -52,12 +52,14 @@ def _read_remembered(shown: Json) -> Remembered:
         shown["persisted"],
         shown.get("note"),
         shown["category"],
+        tuple(sorted(shown.get("redactions", {}).items())),
     )
     near = shown.get("similar", [])
     kept.look = lambda: [SIMILAR.read(one) for one in near]
     return kept
 
 
+_COUNTS: Json = {"type": "object", "additionalProperties": {"type": "integer"}}
 _KEPT = (
     Part("id", MAYBE_ID, lambda kept: None if kept.id is None else str(kept.id)),
     Part("key", TEXT, lambda kept: kept.key),
@@ -68,6 +70,7 @@ _KEPT = (
     Part("updated", SWITCH, lambda kept: kept.updated),
     Part("expires_at", MAYBE_MOMENT, lambda kept: moment(kept.expires_us)),
     Part("redacted", WHOLE, lambda kept: kept.redacted),
+    Part("redactions", _COUNTS, lambda kept: dict(kept.redactions) or None, optional=True),
     Part("persisted", SWITCH, lambda kept: kept.persisted),
     Part("note", TEXT, lambda kept: kept.note, optional=True),
 )
@@ -75,7 +78,7 @@ _KEPT = (
 
 def _show_stored(kept: Remembered) -> Json:
     """What the parts say, in one go: it is shown for every write."""
-    id, key, space, revision, created, expires, redacted, persisted, note, category = kept
+    id, key, space, revision, created, expires, redacted, persisted, note, category, kinds = kept
     shown: Json = {
         "id": None if id is None else str(id),
         "key": key,
@@ -88,6 +91,8 @@ def _show_stored(kept: Remembered) -> Json:
         "redacted": redacted,
         "persisted": persisted,
     }
+    if kinds:
+        shown["redactions"] = dict(kinds)
     return shown if note is None else shown | {"note": note}
 
 
