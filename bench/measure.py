@@ -77,9 +77,18 @@ class Turns:
 
 def cost_of(operations: int, run: Callable[[], object]) -> Cost:
     """The cost of one of the operations that `run` carries out."""
-    cpu, wall = time.process_time(), time.perf_counter()
+    before = clocks()
     run()
-    return Cost((time.process_time() - cpu) / operations, (time.perf_counter() - wall) / operations)
+    return cost_since(before, operations)
+
+
+def clocks() -> Cost:
+    return Cost(time.process_time(), time.perf_counter())
+
+
+def cost_since(before: Cost, operations: int) -> Cost:
+    now = clocks()
+    return Cost((now.cpu - before.cpu) / operations, (now.wall - before.wall) / operations)
 
 
 def take_turns(turns: int, ours: Callable[[], Cost], bare: Callable[[], Cost]) -> Turns:

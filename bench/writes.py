@@ -7,6 +7,7 @@ from outside until all 64 callers wait."""
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import tempfile
 import time
@@ -21,7 +22,7 @@ from threading import Barrier, Thread
 import apsw
 
 import holdfast
-from bench.measure import CACHE, Cost, Line, Options, Turns, cost_of, micros, take_turns
+from bench.measure import CACHE, Cost, Line, Options, Turns, clocks, cost_of, cost_since, micros, take_turns
 from bench.notes import Note, notes
 from bench.watching import Statement, counting_commits, counting_syncs, recording
 from holdfast.entrypoints.python import Own
@@ -90,9 +91,38 @@ def _together(base: Path) -> list[Line]:
             commits.append(EACH * CALLERS / (counted.count - before))
             return cost
 
-    turns = take_turns(TURNS, ours, lambda: _replay(base, recorded))
-    shared = f"; {sorted(commits)[TURNS // 2]:.1f} writes a commit, bare {CALLERS}"
-    return _lines(turns, f"{CALLERS} callers", SHARED_RATIO, recorded, shared)[:1]
+    def awaited() -> Cost:
+        with counting_commits() as counted, _copied(base) as store:
+            cost, made = asyncio.run(_awaited(store, lambda: counted.count))
+            commits.append(EACH * CALLERS / made)
+            return cost
+
+    lines = []
+    for who, write in (("awaited", awaited), ("threads", ours)):
+        commits.clear()
+        turns = take_turns(TURNS, write, lambda: _replay(base, recorded))
+        shared = f"; {sorted(commits)[TURNS // 2]:.1f} writes a commit, bare {CALLERS}"
+        lines += _lines(turns, f"{CALLERS} callers, {who}", SHARED_RATIO, recorded, shared)[:1]
+    return lines
+
+
+async def _awaited(store: Path, commits: Callable[[], int]) -> tuple[Cost, int]:
+    """Every caller writes so many, one after the other, all callers at once, on one loop: the cost, and the commits."""
+    async with await holdfast.aopen(store, sweep_seconds=0) as memory:
+        doors = [memory.user(_name(caller)) for caller in range(CALLERS)]
+
+        async def write(caller: int, rows: list[Note]) -> None:
+            for row in rows:
+                await doors[caller].remember(**row)
+
+        async def write_all(first: int, each: int) -> tuple[Cost, int]:
+            todo = [notes(_name(caller), each, first) for caller in range(CALLERS)]
+            before, made = clocks(), commits()
+            await asyncio.gather(*(write(caller, rows) for caller, rows in enumerate(todo)))
+            return cost_since(before, each * CALLERS), commits() - made
+
+        await write_all(BEFORE, WARM_UP)
+        return await write_all(BEFORE + WARM_UP, EACH)
 
 
 def _alone(base: Path) -> list[Line]:

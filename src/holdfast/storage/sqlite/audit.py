@@ -50,9 +50,12 @@ class AuditWrites(AuditReads):
         return self._last or super().last()
 
     def append(self, row: AuditRow) -> None:
+        self._last = row
+        if self._tx.at_once:
+            self._tx.run(_APPEND, row)
+            return
         self._tx.kept += 1
         self._new.append(row)
-        self._last = row
 
     def forget_last(self) -> None:
         """Another process may append between two batches."""

@@ -14,6 +14,7 @@ _INSERT = """
 INSERT INTO entries (entry, space, partition, owner, key, revision, born, seq, created_us, updated_us, expires_us,
                      trashed_us, flags, length, key_id, labels, sealed)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_INSERT_IF_FREE = f"{_INSERT} ON CONFLICT (entry) DO NOTHING"
 _LABEL = "INSERT INTO labels (space, label, seq, entry) VALUES (?, ?, ?, ?)"
 
 
@@ -48,7 +49,7 @@ class EntryWrites(EntryReads):
 
     def _insert_at_once(self, place: int, entry: int, row: EntryRow) -> bool:
         try:
-            inserted = self._tx.count(f"{_INSERT} ON CONFLICT (entry) DO NOTHING", (entry, place, *row[1:]))
+            inserted = self._tx.count(_INSERT_IF_FREE, (entry, place, *row[1:]))
         except Conflict:
             raise Conflict("An entry with this key exists already; read it again and retry.") from None
         if inserted:

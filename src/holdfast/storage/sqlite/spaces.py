@@ -106,6 +106,9 @@ class SpaceWrites(SpaceReads):
         after: SpaceCounts = _tuple(
             SpaceCounts, (seq + 1, held + entries, in_index + indexed, terms + length, key_id)
         )
+        if self._tx.at_once:
+            self._tx.run(_SET_COUNTS, (place, *after[:4]))
+            return after
         self._tx.kept += 1
         self._counted[place] = after
         return after

@@ -182,7 +182,7 @@ class Writer:
         writing has the batch undone, and the others run again: a job depends on nothing but its transaction."""
         with self._connections.writing() as db:
             try:
-                at_once = False
+                at_once = len(tasks) == 1  # there is nothing to write together
                 while not self._try_to_commit(db, tasks, at_once=at_once):
                     at_once = True
             except Exception as error:  # whatever it is, nobody is left without an answer
