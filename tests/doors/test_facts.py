@@ -228,3 +228,105 @@ def test_a_stored_fact_is_answered_with_its_category(memory: Memory) -> None:
     assert facts.store("k", "v").category == "user_facts"
     assert facts.store("k", "v", category="prefs", idempotency_key="once").category == "prefs"
     assert facts.store("k", "v", category="prefs", idempotency_key="once").category == "prefs"
+
+
+# What ends soon, and renewing it
+
+
+def test_facts_that_end_soon_are_listed_the_first_to_end_first(memory: Memory) -> None:
+    alice = memory.user("alice")
+    for key, days in (("month", 30), ("day", 1), ("week", 7)):
+        alice.facts.store(key, "v", ttl_seconds=days * DAY)
+    alice.remember("a note", key="note", ttl=3_600)
+    assert keys(alice.facts.list(expiring_within=10 * DAY)) == ["day", "week"]
+    page = alice.facts.list(expiring_within=10 * DAY, limit=1)
+    assert keys(page) == ["day"]
+    assert keys(alice.facts.list(expiring_within=10 * DAY, limit=1, cursor=page.cursor)) == ["week"]
+
+
+def test_one_call_renews_a_fact_for_as_long_again_or_for_a_given_time(
+    memory: Memory, clock: FixedClock
+) -> None:
+    facts = memory.user("alice").facts
+    facts.store("lang", "Python", category="prefs", tags=["x"], ttl_seconds=7 * DAY)
+    clock.advance(days=6)
+    renewed = facts.renew("lang")
+    assert renewed.expires_us == clock.now + 7 * DAY * 1_000_000
+    assert (renewed.text, renewed.category, renewed.tags) == ("Python", "prefs", ("x",))
+    assert facts.renew("lang", ttl_seconds=3_600).expires_us == clock.now + 3_600_000_000
+    assert facts.renew("lang", ttl_seconds=0).expires_us == clock.now + 90 * DAY * 1_000_000
+
+
+@pytest.mark.parametrize(("ttl", "code"), [(1, "ttl_too_short"), (366 * DAY, "ttl_too_long")])
+def test_a_renewal_keeps_the_bounds_of_a_fact(memory: Memory, ttl: int, code: str) -> None:
+    facts = memory.user("alice").facts
+    facts.store("a", "b")
+    with unchanged(memory), refused(code):
+        facts.renew("a", ttl_seconds=ttl)
+
+
+def test_only_ones_own_facts_that_still_live_are_renewed(memory: Memory, clock: FixedClock) -> None:
+    memory.user("alice").facts.store("a", "b", ttl_seconds=3_600)
+    memory.user("alice").remember("a note", key="note", ttl=3_600)
+    for key, who in (("a", "bob"), ("note", "alice"), ("never", "alice")):
+        with unchanged(memory), refused("not_found"):
+            memory.user(who).facts.renew(key)
+    clock.advance(hours=2)
+    with unchanged(memory), refused("not_found"):
+        memory.user("alice").facts.renew("a")
+
+
+# Recall
+
+
+def test_facts_are_recalled_by_key_by_prefix_by_question_or_the_newest(memory: Memory) -> None:
+    facts = memory.user("alice").facts
+    facts.store("prefs/editor", "neovim with tabs")
+    facts.store("prefs/shell", "fish")
+    facts.store("konflux/deploy", "Deploys go through Konflux")
+    assert [fact.text for fact in facts.recall("prefs/editor")] == ["neovim with tabs"]
+    assert keys(facts.recall(prefix="prefs/")) == ["prefs/shell", "prefs/editor"]
+    assert keys(facts.recall(query="how do we deploy?"))[0] == "konflux/deploy"
+    assert keys(facts.recall(limit=1)) == ["konflux/deploy"]
+    assert facts.recall("never") == []
+    with refused("invalid_field"):
+        facts.recall("prefs/editor", query="which editor?")
+
+
+def test_a_recall_of_facts_stays_with_facts_and_with_their_owner(memory: Memory) -> None:
+    memory.user("alice").remember("Konflux is a note", key="note")
+    memory.user("bob").facts.store("his", "Konflux is his")
+    memory.user("alice").facts.store("mine", "Konflux is mine")
+    assert keys(memory.user("alice").facts.recall(query="Konflux")) == ["mine"]
+    assert keys(memory.user("bob").facts.recall(query="Konflux")) == ["his"]
+
+
+# Who calls
+
+
+def test_who_calls_sees_their_own_counts_and_an_administrator_all_of_them(memory: Memory) -> None:
+    for number in range(3):
+        memory.user("alice").facts.store(f"f{number}", "v")
+    memory.user("bob").remember("x", key="k")
+    handle = memory.handle("alice", session="s1")
+    assert handle is not None
+    handle.store("k", b"v")
+    assert [(one.caller, one.namespace, one.entries) for one in memory.user("alice").facts.callers()] == [
+        ("user:alice", "alice", 3),
+        ("user:alice", "alice:s1", 1),
+    ]
+    everyone = memory.user("root", roles=["admin"]).facts.callers()
+    assert [(one.namespace, one.session, one.entries) for one in everyone] == [
+        ("alice", None, 3),
+        ("alice:s1", "s1", 1),
+        ("bob", None, 1),
+    ]
+    assert [one.namespace for one in memory.user("root", roles=["admin"]).facts.callers(limit=1)] == ["alice"]
+    assert memory.user("carol").facts.callers() == []
+
+
+def test_spaces_made_to_be_shared_are_no_callers(memory: Memory) -> None:
+    alice = memory.user("alice")
+    alice.create_space("team")
+    alice.remember("x", space="team")
+    assert alice.facts.callers() == memory.user("root", roles=["admin"]).facts.callers() == []

@@ -53,6 +53,25 @@ def test_writes_are_accepted_but_not_persisted_and_say_so(off: Memory) -> None:
     assert all(one.remembered and one.remembered.note for one in many)
 
 
+def test_a_fact_that_was_not_persisted_is_answered_with_the_expiry_it_would_have_had(
+    off: Memory, clock: FixedClock
+) -> None:
+    stored = off.user("alice").facts.store("k", "x", ttl_seconds=3_600)
+    assert stored.expires_us == clock.now + 3_600_000_000
+    assert (stored.category, stored.persisted) == ("user_facts", False)
+
+
+def test_recalled_facts_learned_defaults_and_callers_are_empty_while_memory_is_off(off: Memory) -> None:
+    facts = off.user("alice").facts
+    for page in (facts.recall("k"), facts.recall(query="x"), facts.recall()):
+        assert (list(page), page.note) == ([], off.reason)
+    defaults = facts.defaults()
+    assert (defaults.packs, defaults.recent, defaults.note) == ((), (), off.reason)
+    assert facts.callers() == []
+    with refused("unavailable"):
+        facts.renew("k")
+
+
 def test_lists_are_empty_with_a_note(off: Memory) -> None:
     alice = off.user("alice")
     for page in (alice.list(), alice.facts.list(), alice.trashed()):

@@ -7,8 +7,9 @@ from enum import Enum
 
 from holdfast.domain.partition import Partition
 from holdfast.domain.retention import DAY_SECONDS, HOUR_SECONDS, Retention, Zero
+from holdfast.domain.run import PIPELINE_RUNS, TOOL_RUNS
 
-RESERVED_HEADS = ("pack_history", "pipeline_history", "plan_history")
+RESERVED_HEADS = (TOOL_RUNS, PIPELINE_RUNS, "plan_history")
 """Categories and first key segments that only the engine writes, because projections read them."""
 
 DEFAULT_FACT_CATEGORY = "user_facts"
@@ -39,6 +40,8 @@ class Profile:
     keeps_omitted: bool = True
     """Writing an existing key again keeps what was left out (hint, category, tags, flags) instead of clearing it."""
     keeps_history: bool = True
+    may_crowd: bool = True
+    """False: kept only while its space is less than half full, so that tools never keep a person from remembering."""
     default_category: str = ""
     reserved_heads: tuple[str, ...] = ()
 
@@ -97,6 +100,7 @@ RUNS = Profile(
     text_only=False,
     keeps_omitted=False,
     keeps_history=False,
+    may_crowd=False,
 )
 
 CACHE = Profile(
@@ -110,6 +114,7 @@ CACHE = Profile(
     text_only=False,
     keeps_omitted=False,
     keeps_history=False,
+    may_crowd=False,
 )
 
 PROFILES = {

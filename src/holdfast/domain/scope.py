@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from holdfast.domain.errors import InvalidScope
 from holdfast.domain.limits import is_text
+from holdfast.domain.run import PIPELINE_RUNS, TOOL_RUNS, run_prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Runs:
 
     @property
     def prefix(self) -> str:
-        return f"{self.head}/" if self.id is None else f"{self.head}/{self.id}/"
+        return f"{self.head}/" if self.id is None else run_prefix(self.head, self.id)
 
 
 Scope = Everything | OneKey | OneEntry | Runs
@@ -45,15 +46,15 @@ def parse_scope(text: object) -> Scope:
         case "all", "", "":
             return Everything()
         case "packs", "", "":
-            return Runs("pack_history")
+            return Runs(TOOL_RUNS)
         case "pipelines", "", "":
-            return Runs("pipeline_history")
+            return Runs(PIPELINE_RUNS)
         case "key", ":", key if key.strip():
             return OneKey(key.strip())
         case "id", ":", entry if entry.strip():
             return OneEntry(entry.strip())
         case "pack", ":", pack if pack.strip():
-            return Runs("pack_history", pack.strip())
+            return Runs(TOOL_RUNS, pack.strip())
         case "pipeline", ":", pipeline if pipeline.strip():
-            return Runs("pipeline_history", pipeline.strip())
+            return Runs(PIPELINE_RUNS, pipeline.strip())
     raise InvalidScope

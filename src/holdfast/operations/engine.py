@@ -16,6 +16,7 @@ from holdfast.domain.limits import Limits
 from holdfast.domain.scrub import Scrubbed
 from holdfast.domain.space import Space
 from holdfast.operations.index import Index
+from holdfast.operations.run_queue import RunQueue
 from holdfast.operations.work import Write
 from holdfast.storage.keyring import StaleKeys
 from holdfast.storage.sealed import Sealed
@@ -80,6 +81,7 @@ class Engine:
     directory: Directory | None = None
     rules: RuleBook = field(init=False)
     candidates: Candidates = field(init=False)
+    runs: RunQueue = field(default_factory=RunQueue)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", RuleBook(self.sealed))

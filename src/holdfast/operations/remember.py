@@ -139,12 +139,12 @@ def keep(engine: Engine, caller: Caller, asked: Asked) -> Job[Kept]:
     return _one(engine, caller, asked, put)
 
 
-def not_kept(limits: Limits, caller: Caller, asked: Asked, reason: str) -> Remembered:
+def not_kept(limits: Limits, caller: Caller, asked: Asked, reason: str, now: int) -> Remembered:
     """The answer while memory is off: what would be refused is refused all the same."""
     content = _check_words(limits, caller, asked.profile, asked.draft)
-    asked.profile.retention.seconds(asked.draft.ttl)
+    expires = asked.profile.retention.expires_us(asked.draft.ttl, now)
     return Remembered(
-        None, content.key, None, 0, False, persisted=False, note=reason, category=content.category
+        None, content.key, None, 0, False, expires, persisted=False, note=reason, category=content.category
     )
 
 
@@ -389,7 +389,7 @@ def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
         ready.content,
         State(ready.expires_us, bool(ready.draft.always_inject), ready.draft.encrypted),
         indexed=ready.indexed,
-        cap=engine.limits.entries,
+        cap=engine.limits.entries if ready.profile.may_crowd else engine.limits.entries // 2,
         body_terms=ready.body_terms,
     )
 

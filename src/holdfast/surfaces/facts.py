@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from holdfast.domain.context import EMPTY, SUMMARISED, by_category
 from holdfast.domain.context import Category as Category
 from holdfast.domain.entry import Entry, Revision
 from holdfast.domain.errors import InvalidField, NotFound
-from holdfast.domain.limits import check_limit
+from holdfast.domain.limits import check_limit, check_words
 from holdfast.domain.partition import Partition
+from holdfast.domain.principal import Principal, PrincipalKind, parse_grantee
 from holdfast.domain.profile import FACTS
 from holdfast.domain.retention import Ttl
+from holdfast.domain.run import Defaults
 from holdfast.domain.times import to_datetime
-from holdfast.operations import read
+from holdfast.operations import callers, edit, learn, read
 from holdfast.operations.answers import Forgotten, Page, Remembered
 from holdfast.operations.ask import Ask, check_question
+from holdfast.operations.callers import CallerCount
 from holdfast.operations.engine import Engine
 from holdfast.operations.read import Listing
 from holdfast.operations.remember import Asked, Draft
@@ -75,7 +78,7 @@ class FactCalls:
         prefix: str | None = None,
         query: str | None = None,
         limit: int = 10,
-    ) -> Entries:
+    ) -> Page:
         """Facts by exact key, under a prefix, or in answer to a question; without any of them the newest. A key nobody
         stored gives none."""
         if sum(said is not None for said in (key, prefix, query)) > 1:
@@ -87,37 +90,57 @@ class FactCalls:
             return self._answering(query, limit)
         return self.list(prefix or "", limit=limit)
 
-    def _exactly(self, key: str) -> Entries:
+    def _exactly(self, key: str) -> Page:
         target = _target(key)
         if self._seat.is_off:
-            return []
+            return Page(note=self._seat.reason)
         try:
-            return [read.get(self._seat.engine, self._seat.caller, target)]
+            return Page([read.get(self._seat.engine, self._seat.caller, target)])
         except NotFound:
-            return []
+            return Page()
 
-    def _answering(self, query: str, limit: int) -> Entries:
+    def _answering(self, query: str, limit: int) -> Page:
         ask = Ask(check_question(query), (Partition.FACTS,), limit, spaces=(None,))
         if self._seat.is_off:
-            return []
+            return Page(note=self._seat.reason)
         from holdfast.operations.recall import recall  # numpy, which keeping and reading need not wait for
 
-        return [hit.entry for hit in recall(self._seat.engine, self._seat.caller, ask)]
+        hits = recall(self._seat.engine, self._seat.caller, ask)
+        return Page([hit.entry for hit in hits], note=hits.note)
 
     def get(self, key: str) -> Entry:
         """One fact by its exact key."""
         seat = self._seat
         return read.get(seat.engine, seat.caller, _target(key))
 
-    def list(self, prefix: str = "", *, limit: int = 100, cursor: str | None = None) -> Page:
-        """Facts under a prefix, newest change first."""
-        seat, listing = (
-            self._seat,
-            Listing((Partition.FACTS,), wanted=filter_of(prefix), limit=limit, cursor=cursor),
+    def list(
+        self,
+        prefix: str = "",
+        *,
+        category: str | None = None,
+        tag: str | None = None,
+        expiring_within: int | timedelta | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> Page:
+        """Facts under a prefix, newest change first; with `expiring_within` those that end soon, the first to end
+        first."""
+        seat = self._seat
+        listing = Listing(
+            (Partition.FACTS,),
+            wanted=filter_of(prefix, category, tag),
+            limit=limit,
+            cursor=cursor,
+            expiring_within=expiring_within,
         )
         if seat.is_off:
             return Page(note=seat.reason)
         return read.list_entries(seat.engine, seat.caller, listing)
+
+    def renew(self, key: str, *, ttl_seconds: Ttl = None) -> Write[Entry]:
+        """Lets a fact live on: for `ttl_seconds` from now, or as long again as it was given last."""
+        seat, target = self._seat, _target(key)
+        return Write(lambda: edit.renew(seat.engine, seat.caller, target, ttl_seconds, None))
 
     def history(self, key: str, *, limit: int = 100) -> Revisions:
         """The trajectory of one key."""
@@ -136,9 +159,36 @@ class FactCalls:
             return MyMemory(scope, seat.clock(), (), note=seat.reason)
         return _my_memory(seat, seat.engine, scope)
 
+    def defaults(self, *, caller: str | None = None) -> Defaults:
+        """What is usual, learned from recorded runs: the tools and pipelines used most, with their usual inputs, and
+        what ran last. `caller` (kind:id, a bare id is a user) is for administrators, who see counts; others see
+        themselves whatever they name."""
+        seat, whose = self._seat, None if caller is None else _subject(caller)
+        me = seat.caller.principal
+        if seat.is_off:
+            return Defaults(f"caller={me.id}", seat.clock(), note=seat.reason)
+        if whose is None or whose == me:
+            return learn.my_defaults(seat.engine, seat.caller)
+        if seat.caller.is_admin:
+            return learn.defaults_of(seat.engine, seat.caller, whose)
+        return replace(learn.my_defaults(seat.engine, seat.caller), note=YOURS_ALONE)
+
+    def callers(self, *, limit: int = 100) -> Callers:
+        """Who keeps memories here and how many, the busiest first; who is no administrator sees themselves alone."""
+        seat = self._seat
+        return [] if seat.is_off else callers.list_callers(seat.engine, seat.caller, limit)
+
 
 Revisions = list[Revision]
-Entries = list[Entry]
+Callers = list[CallerCount]
+
+YOURS_ALONE = "These are your own; only an administrator may ask for another caller's."
+
+
+def _subject(caller: object) -> Principal:
+    """kind:id; a bare id is a user, as in a token."""
+    named = check_words("caller", caller)
+    return parse_grantee(named if named.partition(":")[0] in tuple(PrincipalKind) else f"user:{named}")
 
 
 def _target(key: object) -> Target:

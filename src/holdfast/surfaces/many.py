@@ -34,7 +34,7 @@ def not_kept(seat: Seat, row: Row) -> Outcome:
     if isinstance(asked, HoldfastError):
         return Outcome(error=asked)
     try:
-        return Outcome(remember.not_kept(seat.limits, seat.caller, asked, seat.reason))
+        return Outcome(remember.not_kept(seat.limits, seat.caller, asked, seat.reason, seat.clock()))
     except HoldfastError as refusal:
         return Outcome(error=refusal)
 

@@ -101,6 +101,9 @@ ROUTES = (
     Route("facts", "GET", "memory/history", facts.FACT_HISTORY),
     Route("facts", "GET", "memory/facts", facts.FACT_LIST),
     Route("facts", "GET", "memory/fact", facts.FACT_GET),
+    Route("facts", "POST", "memory/renew", facts.FACT_RENEW),
+    Route("facts", "GET", "memory/defaults", facts.MY_DEFAULTS),
+    Route("facts", "GET", "memory/callers", facts.CALLERS),
     Route(
         "administration", "PUT", "chats/{chat}/participants", administration.SET_PARTICIPANTS, "participants"
     ),

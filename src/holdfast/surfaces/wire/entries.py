@@ -212,7 +212,17 @@ PAGE = _page("Page", "entries", ENTRY)
 FACT_PAGE = _page("FactPage", "facts", FACT)
 
 
-FACTS = listed("Facts", "facts", FACT)
+FACTS: Shape[Page] = Shape(
+    "Facts",
+    (
+        Part("facts", many(FACT), lambda page: [FACT.show(entry) for entry in page], shapes=(FACT,)),
+        Part("cursor", MAYBE_TEXT, lambda page: page.cursor, optional=True),
+        Part("note", TEXT, lambda page: page.note, optional=True),
+    ),
+    lambda shown: Page(
+        [FACT.read(fact) for fact in shown["facts"]], shown.get("cursor"), note=shown.get("note")
+    ),
+)
 
 
 def _similar_entry(value: Any) -> Entry:

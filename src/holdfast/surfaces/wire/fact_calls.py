@@ -9,13 +9,14 @@ from typing import Any
 from holdfast.domain.errors import InvalidKey, MissingKey, MissingValue
 from holdfast.domain.profile import FACTS
 from holdfast.surfaces.facts import FactCalls
-from holdfast.surfaces.wire import answers, entries
+from holdfast.surfaces.wire import answers, entries, run_answers
 from holdfast.surfaces.wire.call import NO_VALUE, Call, with_key
 from holdfast.surfaces.wire.fields import Field, Kind
 from holdfast.surfaces.wire.shape import Shape
 from holdfast.surfaces.wire.words import (
     CATEGORY,
     CURSOR,
+    IN_CATEGORY,
     LIMIT,
     NAME,
     NOT_BLANK,
@@ -28,6 +29,18 @@ VALUE_KEY = field(
     "key", Kind.TEXT, "The fact's name.", "preferences/editor", missing=MissingKey, wrong=InvalidKey
 )
 _NEW_KEY = replace(VALUE_KEY, bounds=NAME)
+_FACT_TTL = field(
+    "ttl_seconds",
+    Kind.WHOLE,
+    "1 hour to 365 days; 0 or none: 90 days.",
+    7_776_000,
+    bounds={
+        "anyOf": [
+            {"enum": [0, None]},
+            {"minimum": FACTS.retention.minimum, "maximum": FACTS.retention.maximum},
+        ]
+    },
+)
 _ASKED_BY = ("key", "prefix", "query")
 _ONE_OF_THEM = {
     "anyOf": [{"properties": {other: NO_VALUE for other in _ASKED_BY if other != one}} for one in _ASKED_BY]
@@ -45,18 +58,7 @@ FACT_STORE = facts(
         field("value", Kind.TEXT, "The fact.", "neovim", missing=MissingValue, bounds=NOT_BLANK),
         CATEGORY,
         TAGS,
-        field(
-            "ttl_seconds",
-            Kind.WHOLE,
-            "1 hour to 365 days; 0 or none: 90 days.",
-            7_776_000,
-            bounds={
-                "anyOf": [
-                    {"enum": [0, None]},
-                    {"minimum": FACTS.retention.minimum, "maximum": FACTS.retention.maximum},
-                ]
-            },
-        ),
+        _FACT_TTL,
     ),
     answers.STORED,
     writes=True,
@@ -76,8 +78,36 @@ FACT_RECALL = facts(
 )
 FACT_GET = facts(FactCalls.get, (VALUE_KEY,), entries.FACT)
 FACT_LIST = facts(
-    FactCalls.list, (field("prefix", Kind.TEXT, "What names begin with."), LIMIT, CURSOR), entries.FACT_PAGE
+    FactCalls.list,
+    (
+        field("prefix", Kind.TEXT, "What names begin with."),
+        IN_CATEGORY,
+        field("tag", Kind.TEXT, "Only with this tag."),
+        field(
+            "expiring_within",
+            Kind.WHOLE,
+            "Only what ends within so many seconds, the first to end first.",
+            604_800,
+            bounds={"minimum": 0},
+        ),
+        LIMIT,
+        CURSOR,
+    ),
+    entries.FACT_PAGE,
+)
+FACT_RENEW = facts(
+    FactCalls.renew,
+    (VALUE_KEY, replace(_FACT_TTL, sentence="1 hour to 365 days from now; 0: 90 days; none: as long again.")),
+    entries.FACT,
+    writes=True,
 )
 FACT_HISTORY = facts(FactCalls.history, (VALUE_KEY, LIMIT), entries.REVISIONS)
 FACT_FORGET = facts(FactCalls.forget, (SCOPE,), answers.FORGOTTEN, writes=True)
 MY_MEMORY = facts(FactCalls.my_memory, (), answers.MY_MEMORY)
+MY_DEFAULTS = facts(
+    FactCalls.defaults,
+    (field("caller", Kind.TEXT, "Whose, as kind:id; for administrators.", "user:alice"),),
+    run_answers.DEFAULTS,
+    aside=True,
+)
+CALLERS = facts(FactCalls.callers, (LIMIT,), run_answers.CALLERS, aside=True)

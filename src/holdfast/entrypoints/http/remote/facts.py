@@ -12,9 +12,12 @@ class RemoteFacts(Remote):
     recall = sending(FactCalls.recall)
     get = sending(FactCalls.get)
     list = sending(FactCalls.list)
+    renew = sending_work(FactCalls.renew)
     history = sending(FactCalls.history)
     forget = sending_work(FactCalls.forget)
     my_memory = sending(FactCalls.my_memory)
+    defaults = sending(FactCalls.defaults)
+    callers = sending(FactCalls.callers)
 
 
 class AsyncRemoteFacts(AsyncRemote):
@@ -22,6 +25,9 @@ class AsyncRemoteFacts(AsyncRemote):
     recall = sending_later(FactCalls.recall)
     get = sending_later(FactCalls.get)
     list = sending_later(FactCalls.list)
+    renew = sending_work_later(FactCalls.renew)
     history = sending_later(FactCalls.history)
     forget = sending_work_later(FactCalls.forget)
     my_memory = sending_later(FactCalls.my_memory)
+    defaults = sending_later(FactCalls.defaults)
+    callers = sending_later(FactCalls.callers)
