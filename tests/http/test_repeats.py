@@ -49,6 +49,12 @@ def _renew(service: Service, who: str) -> Request:
     return "POST", f"entries/{_new(service, who, ttl_seconds=100)['id']}/renew", {"ttl_seconds": 500}
 
 
+def _renew_fact(service: Service, who: str) -> Request:
+    key = f"fact/{next(_numbers)}"
+    service.send("memory/store", {"key": key, "value": "v"}, who=who)
+    return "POST", "memory/renew", {"key": key}
+
+
 WRITES: dict[str, Prepare] = {
     "remember": lambda service, who: ("POST", "remember", {"text": "once"}),
     "remember/batch": lambda service, who: (
@@ -116,6 +122,7 @@ WRITES: dict[str, Prepare] = {
     ),
     "spaces/{space}/grants/{grantee} DELETE": lambda service, who: ("DELETE", _shared(service, who), None),
     "memory/store": lambda service, who: ("POST", "memory/store", {"key": "once", "value": "v"}),
+    "memory/renew": _renew_fact,
     "memory/forget": lambda service, who: ("POST", "memory/forget", {"scope": "key:once"}),
     "chats/{chat}/participants": lambda service, who: ("PUT", "chats/c/participants", ["user:alice"]),
     "systems/{system}/access": lambda service, who: ("PUT", "systems/s/access", {"user:alice": "read"}),
