@@ -4,11 +4,11 @@ beside the very bytes it was sealed beside. What these are for an entry is said 
 from __future__ import annotations
 
 import struct
-from os import urandom
 
 from cryptography.exceptions import InvalidTag
 
 from holdfast.crypto.keys import NONCE_BYTES, DataKey
+from holdfast.domain.randomness import fresh_bytes
 
 _DERIVED = struct.Struct(">4sI16sIII")
 _FORMAT = b"HFs1"
@@ -16,7 +16,7 @@ _DERIVED_FORMAT = b"HFd1"
 
 
 def seal(key: DataKey, bound: bytes, plain: bytes) -> bytes:
-    nonce = urandom(NONCE_BYTES)
+    nonce = fresh_bytes(NONCE_BYTES)
     return nonce + key.seal.encrypt(nonce, plain, bound)
 
 
@@ -30,7 +30,7 @@ def unseal(key: DataKey, bound: bytes, sealed: bytes) -> bytes | None:
 
 def seal_derived(key: DataKey, number: int, revision: int, model: int, plain: bytes) -> bytes:
     """Seals what a model derived from one revision of an entry."""
-    nonce = urandom(NONCE_BYTES)
+    nonce = fresh_bytes(NONCE_BYTES)
     return nonce + key.vectors.encrypt(nonce, plain, _derived(key, number, revision, model))
 
 

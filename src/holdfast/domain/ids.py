@@ -4,10 +4,10 @@ there. So an id alone says which space to ask, no index is needed for it, and nu
 from __future__ import annotations
 
 import secrets
-from os import urandom
 from uuid import UUID, SafeUUID
 
 from holdfast.domain.errors import NotFound
+from holdfast.domain.randomness import fresh_bytes
 
 NUMBER_BITS = 32
 _NUMBER_MASK = (1 << NUMBER_BITS) - 1
@@ -28,7 +28,7 @@ def new_space_id() -> UUID:
 
 def new_number() -> int:
     """A number for an entry; the store makes sure that it is free in its space."""
-    return int.from_bytes(urandom(4)) or new_number()
+    return int.from_bytes(fresh_bytes(4)) or new_number()
 
 
 def entry_id(space: UUID, number: int) -> UUID:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
-
 from holdfast.domain.errors import ReservedCategory, ReservedKey
+from holdfast.domain.randomness import fresh_bytes
 
 _MADE = "auto-"
 _MADE_LENGTH = len(_MADE) + 16
@@ -12,7 +11,7 @@ _MADE_LENGTH = len(_MADE) + 16
 
 def made_key(seed: bytes | None = None) -> str:
     """A fresh key, or the one that belongs to a seed."""
-    return _MADE + (secrets.token_bytes(8) if seed is None else seed[:8]).hex()
+    return _MADE + (fresh_bytes(8) if seed is None else seed[:8]).hex()
 
 
 def is_made(key: str) -> bool:

@@ -304,7 +304,7 @@ def _checked(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -
     """What is to be written, without its secrets, and how many of each kind there were."""
     content = _check_words(engine.limits, entered.caller, profile, draft)
     if not content.key:
-        content = content._replace(key=_made_key(engine, draft))
+        content = _tuple(Content, (_made_key(engine, draft), *content[1:]))
     if draft.always_inject and not may_flag(entered.level):
         raise AccessDenied(_FLAG_NEEDS_MANAGE)
     return scrubbed(engine, content) if profile.scrubbed and not draft.encrypted else (content, ())

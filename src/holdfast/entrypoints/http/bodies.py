@@ -67,7 +67,7 @@ def read_json(body: bytes, content_type: bytes, encoding: bytes = b"") -> Any:
     except UnicodeDecodeError:
         raise InvalidJson("The body is not valid UTF-8.") from None
     try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        value = _decode(text)
     except (ValueError, RecursionError):
         raise InvalidJson from None
     if text.count("[") + text.count("{") > DEPTH and _depth(value) > DEPTH:
@@ -89,6 +89,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+_decode = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant).decode
 
 
 def _depth(value: Any) -> int:

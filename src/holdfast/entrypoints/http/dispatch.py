@@ -9,8 +9,6 @@ from collections.abc import Mapping, MutableMapping
 from typing import Any
 from urllib.parse import parse_qsl
 
-from starlette.datastructures import Headers as RequestHeaders
-
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import (
     Backend,
@@ -100,7 +98,7 @@ class Api:
     async def _answer(
         self, route: Route, in_path: Mapping[str, str], scope: Scope, headers: Headers, receive: Receive
     ) -> Answer:
-        caller = await self._authenticator.caller(RequestHeaders(raw=scope["headers"]))
+        caller = await self._authenticator.caller(scope["headers"])
         self._rate.take(caller.principal)
         if self._memory.opened.failed is not None:
             raise Unavailable(self._memory.reason)
