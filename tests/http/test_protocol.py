@@ -11,6 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from holdfast.entrypoints.http import bodies, protocol
+from holdfast.entrypoints.http.answers import takes_gzip
 from holdfast.entrypoints.http.routes import ROUTES
 from tests.http.serving import Service, code, read_answer, serving
 
@@ -461,3 +462,19 @@ def test_a_header_that_decides_something_is_sent_once(service: Service, name: st
     with service.untouched():
         answered = service.raw(service.head("POST", "/api/v1/remember", *lines), b'{"text": "x"}')
     assert (answered.status, json.loads(answered.body)["error"]) == (400, "invalid_field")
+
+
+@pytest.mark.parametrize(
+    ("accepted", "taken"),
+    [
+        (b"gzip", True),
+        (b"br, GZIP;q=0.5", True),
+        (b"gzip; q=0", False),
+        (b"gzip;q=0.000, br", False),
+        (b"br", False),
+        (b"notgzip", False),
+        (b"", False),
+    ],
+)
+def test_a_client_that_gives_gzip_no_weight_is_not_sent_any(accepted: bytes, taken: bool) -> None:
+    assert takes_gzip(accepted) is taken

@@ -195,7 +195,7 @@ def test_every_line_of_the_metrics_is_one_that_prometheus_reads(fresh: Service) 
     sample = re.compile(rf"holdfast_[a-z_]+(\{{{label}(,{label})*\}})? [0-9.e+-]+")
     for line in _metrics(fresh):
         assert sample.fullmatch(line) or re.fullmatch(
-            r"# TYPE holdfast_[a-z_]+ (counter|gauge|histogram)", line
+            r"# (TYPE holdfast_[a-z_]+ (counter|gauge|histogram)|HELP holdfast_[a-z_]+ [A-Z][^\n]+\.)", line
         )
 
 

@@ -10,7 +10,8 @@ from holdfast.domain.entry import BYTES, TEXT, Content, Entry, Provenance, Sourc
 from holdfast.domain.ids import new_space_id
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal, PrincipalKind
-from holdfast.operations.answers import Remembered
+from holdfast.operations.answers import Forgotten, Remembered
+from holdfast.surfaces.wire import answers
 from holdfast.surfaces.wire.answers import STORED
 from holdfast.surfaces.wire.entries import ENTRY
 from holdfast.surfaces.wire.shape import Shape
@@ -90,3 +91,9 @@ def test_the_quick_way_shows_what_the_parts_describe(
         assert shape.show(value) == slowly.show(value)
 
     check()
+
+
+def test_a_client_passes_over_what_a_newer_server_says_besides() -> None:
+    kept = Forgotten("key:a", 1)
+    shown = answers.FORGOTTEN.show(kept) | {"said_since_next_year": True}
+    assert answers.FORGOTTEN.read(shown) == kept

@@ -49,6 +49,17 @@ class Answer(NamedTuple):
         await send({"type": "http.response.body", "body": body})
 
 
+def takes_gzip(accepted: bytes) -> bool:
+    """What Accept-Encoding says; a weight of nought is a no."""
+    if b"gzip" not in accepted.lower():
+        return False
+    for coding in accepted.lower().split(b","):
+        name, _, weight = coding.partition(b";")
+        if name.strip() == b"gzip":
+            return weight.replace(b" ", b"").rstrip(b"0.") != b"q="
+    return False
+
+
 def answer(value: Any, status: int = 200, *more: tuple[bytes, bytes]) -> Answer:
     """A lone surrogate, which a refusal may quote, is written as JSON escapes it."""
     return Answer(status, _encode(value).encode(errors="backslashreplace"), (JSON, NO_STORE, *more))

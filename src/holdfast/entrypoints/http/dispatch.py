@@ -20,7 +20,7 @@ from holdfast.domain.errors import (
     Unavailable,
 )
 from holdfast.domain.limits import check_idempotency_key
-from holdfast.entrypoints.http.answers import NO_STORE, Answer, Send, answer, refusal
+from holdfast.entrypoints.http.answers import NO_STORE, Answer, Send, answer, refusal, takes_gzip
 from holdfast.entrypoints.http.authenticate import Authenticator
 from holdfast.entrypoints.http.bodies import ClientLeft, Receive, read_body, read_json
 from holdfast.entrypoints.http.limits import RateLimit
@@ -93,7 +93,7 @@ class Api:
             scope["holdfast.code"] = "backend"
         finally:
             self._open -= 1
-        await answered.send(send, gzip=b"gzip" in headers.get(b"accept-encoding", b""))
+        await answered.send(send, gzip=takes_gzip(headers.get(b"accept-encoding", b"")))
 
     async def _answer(
         self, route: Route, in_path: Mapping[str, str], scope: Scope, headers: Headers, receive: Receive

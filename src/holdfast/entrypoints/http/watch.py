@@ -44,12 +44,15 @@ class Metrics:
 
     def lines(self, more: dict[str, float]) -> Iterator[str]:
         """In the text format of Prometheus."""
+        yield "# HELP holdfast_requests_total Requests by method, route and status."
         yield "# TYPE holdfast_requests_total counter"
         for (method, route, status), count in sorted(self.requests.items()):
             yield f'holdfast_requests_total{{method="{method}",route="{route}",status="{status}"}} {count}'
+        yield "# HELP holdfast_refusals_total Refused requests by the code of their error."
         yield "# TYPE holdfast_refusals_total counter"
         for code, count in sorted(self.refusals.items()):
             yield f'holdfast_refusals_total{{code="{code}"}} {count}'
+        yield "# HELP holdfast_request_seconds How long requests took, by route."
         yield "# TYPE holdfast_request_seconds histogram"
         for route, counts in sorted(self.seconds.items()):
             yield from self._histogram(route, counts)

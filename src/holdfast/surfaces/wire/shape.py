@@ -40,7 +40,7 @@ class Part:
 class Shape(Generic[T]):
     name: str
     parts: tuple[Part, ...]
-    read: Callable[[Json], T]
+    made_of: Callable[[Json], T]
     quickly: Callable[[T], Json] | None = None
     """The same as the parts say, where that takes too long."""
 
@@ -53,6 +53,10 @@ class Shape(Generic[T]):
             if said is not None or not part.optional:
                 shown[part.name] = said
         return shown
+
+    def read(self, shown: Json) -> T:
+        """What a newer server says besides is passed over."""
+        return self.made_of({part.name: shown[part.name] for part in self.parts if part.name in shown})
 
     def schema(self) -> Json:
         return {
