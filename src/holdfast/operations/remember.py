@@ -184,6 +184,8 @@ def _look_ahead(tx: SealedTransaction, rows: list[_Ready]) -> None:
     """Finds what the rows will revise, all of one space and room at once."""
     asked: dict[tuple[int, Partition, Principal], tuple[Place, list[tuple[str, str]]]] = {}
     for row in rows:
+        if _has_fresh_key(row):
+            continue
         owner, content = row.entered.caller.principal, row.content
         group = (id(row.place), row.profile.partition, owner)
         asked.setdefault(group, (row.place, []))[1].append((content.namespace, content.key))
@@ -368,7 +370,9 @@ def _put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> tuple[Entry, U
     """The entry, its id, and whether it is new. Every refusal comes before the first change, so that a row of many can
     fail alone."""
     caller, content, expected = ready.entered.caller.principal, ready.content, ready.draft.expected_revision
-    head = tx.own(ready.place, ready.profile.partition, caller, content.namespace, content.key)
+    head = None
+    if not _has_fresh_key(ready):
+        head = tx.own(ready.place, ready.profile.partition, caller, content.namespace, content.key)
     gone = head is None or (head.row.expires_us is not None and head.row.expires_us <= tx.now)
     if expected is not None:
         check_expected(expected, 0 if gone or head is None else head.row.revision)
@@ -379,6 +383,12 @@ def _put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> tuple[Entry, U
     id = entry.id
     tx.audit("remember", caller, entry.space, id, entry.revision)
     return entry, id, gone
+
+
+def _has_fresh_key(ready: _Ready) -> bool:
+    """Whether the key was just drawn, so that no entry can have it yet."""
+    draft = ready.draft
+    return draft.idempotency_key is None and (draft.key is None or ready.profile.key is KeyRule.MADE)
 
 
 def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
