@@ -31,6 +31,7 @@ DOORS: dict[str, tuple[str, type]] = {
     "memory": ("memory", door.Memory),
     "own": ("alice", door.Own),
     "facts": ("alice.facts", door.Facts),
+    "people": ("alice.people", door.People),
     "handle": ("handle", door.Handle),
     "administration": ("admin", door.Administration),
     "keys": ("memory.keys", Keys),

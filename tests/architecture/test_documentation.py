@@ -20,6 +20,7 @@ from holdfast.entrypoints.cli.commands import COMMANDS
 from holdfast.entrypoints.doors.administration import Administration, AsyncAdministration
 from holdfast.entrypoints.doors.facts import AsyncFacts, Facts
 from holdfast.entrypoints.doors.handle import AsyncHandle, Handle
+from holdfast.entrypoints.doors.people import AsyncPeople, People
 from holdfast.entrypoints.http.claims import Reason
 from holdfast.entrypoints.http.client import AsyncClient, Client
 from holdfast.entrypoints.http.router import Router
@@ -56,8 +57,8 @@ CODES = {
     503: "unavailable",
     507: "storage_full",
 }
-DOORS = (door.Memory, door.Own, Facts, Handle, Administration, Keys)
-AWAITED = (door.AsyncMemory, door.AsyncOwn, AsyncFacts, AsyncHandle, AsyncAdministration)
+DOORS = (door.Memory, door.Own, Facts, People, Handle, Administration, Keys)
+AWAITED = (door.AsyncMemory, door.AsyncOwn, AsyncFacts, AsyncPeople, AsyncHandle, AsyncAdministration)
 
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")

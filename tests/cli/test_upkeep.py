@@ -37,7 +37,13 @@ def test_the_data_directory_can_be_named_where_data_keys_are_rotated(holdfast: C
 
 
 def test_a_sweep_says_what_it_removed(holdfast: Command) -> None:
-    assert holdfast("sweep", "--json").json == {"expired": 0, "trash": 0, "grants": 0, "receipts": 0}
+    assert holdfast("sweep", "--json").json == {
+        "expired": 0,
+        "trash": 0,
+        "grants": 0,
+        "receipts": 0,
+        "proposals": 0,
+    }
 
 
 def test_without_an_embedder_the_index_says_that_words_decide(holdfast: Command) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, TypeVar
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from holdfast.contracts.rows import (
     AuditRow,
@@ -13,6 +13,7 @@ from holdfast.contracts.rows import (
     IndexText,
     KeyRow,
     MemberRow,
+    ProposalRow,
     ReceiptRow,
     RevisionRow,
     SpaceRow,
@@ -122,6 +123,21 @@ def receipt_row(key: str = "request 1", **said: Any) -> ReceiptRow:
         request=b"fingerprint",
         answer=b"sealed",
         created_us=NOW,
+    )
+    return row._replace(**said)
+
+
+def proposal_row(name: str = "one", **said: Any) -> ProposalRow:
+    row = ProposalRow(
+        id=uuid5(HERE, name),
+        person=ALICE,
+        proposer=BOB,
+        space=HERE,
+        number=1,
+        created_us=NOW,
+        expires_us=NOW + 600,
+        answer=0,
+        sealed=b"sealed",
     )
     return row._replace(**said)
 

@@ -30,6 +30,7 @@ from tests.conformance.rows import (
     make_spaces,
     member_row,
     numbers,
+    proposal_row,
     receipt_row,
     seen,
     space_row,
@@ -85,6 +86,8 @@ READS: dict[str, Callable[[Store | Transaction], object]] = {
     "members.lists_with": lambda at: at.members.lists_with([BOB]),
     "rules.all": lambda at: at.rules.all(),
     "receipts.get": lambda at: at.receipts.get(ALICE, receipt_row("request 1").key),
+    "proposals.get": lambda at: at.proposals.get(proposal_row("old").id),
+    "proposals.waiting": lambda at: at.proposals.waiting(ALICE, [], NOW, 10),
     "audit.last": lambda at: at.audit.last(),
     "audit.after": lambda at: at.audit.after(0, 10),
 }
@@ -113,6 +116,7 @@ def before(store: Store) -> None:
         tx.members.replace(HERE, [member_row(ALICE)])
         tx.rules.put(RuleRow("member", read=True, manage=True))
         tx.receipts.put(receipt_row("request 1"))
+        tx.proposals.insert(proposal_row("old"))
         tx.audit.append(audit_row("old"))
 
     write(store, job)
@@ -138,6 +142,7 @@ def change_everything(tx: Transaction) -> None:
     tx.members.replace(HERE, [member_row(BOB)])
     tx.rules.put(RuleRow("member", read=False, manage=False))
     tx.receipts.delete_entry(HERE, 1)
+    tx.proposals.answer(proposal_row("old").id, 1)
     tx.audit.append(audit_row("new"))
 
 

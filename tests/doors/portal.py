@@ -12,6 +12,7 @@ from holdfast.contracts.directory import Directory
 from holdfast.entrypoints.doors.administration import AsyncAdministration
 from holdfast.entrypoints.doors.facts import AsyncFacts
 from holdfast.entrypoints.doors.handle import AsyncHandle
+from holdfast.entrypoints.doors.people import AsyncPeople
 from holdfast.entrypoints.python import AsyncMemory, AsyncOwn, Memory
 from tests.doors.served import Host, Served
 from tests.support import FixedClock
@@ -19,7 +20,7 @@ from tests.support import FixedClock
 KEY = "5e" * 32
 MEMORY = ":memory:"
 
-_AWAITED = (AsyncMemory, AsyncOwn, AsyncFacts, AsyncHandle, AsyncAdministration)
+_AWAITED = (AsyncMemory, AsyncOwn, AsyncFacts, AsyncHandle, AsyncPeople, AsyncAdministration)
 
 
 class Portal:

@@ -23,6 +23,7 @@ from tests.conformance.rows import (
     key_row,
     label,
     member_row,
+    proposal_row,
     receipt_row,
     seen,
     space_row,
@@ -64,6 +65,8 @@ def write_everything(tx: Transaction) -> None:
     tx.members.replace(HERE, [member_row()])
     tx.rules.put(RuleRow("member", read=True, manage=True))
     tx.receipts.put(receipt_row())
+    tx.proposals.insert(proposal_row())
+    tx.proposals.answer(proposal_row().id, 1)
     tx.audit.last()
     tx.audit.append(audit_row())
     tx.audit.after(0, 1)
@@ -127,6 +130,8 @@ def read_everything(store: PostgresStore) -> None:
     store.members.lists_with([BOB])
     store.rules.all()
     store.receipts.get(ALICE, receipt_row().key)
+    store.proposals.get(proposal_row().id)
+    store.proposals.waiting(ALICE, [HERE], NOW, 10)
     store.audit.last()
     store.audit.after(0, 10)
 
@@ -146,6 +151,10 @@ def remove_everything(tx: Transaction) -> None:
     tx.receipts.delete_before(NOW, 10)
     tx.receipts.delete_entry(HERE, 1)
     tx.receipts.delete_space(HERE)
+    tx.proposals.delete_before(NOW, 10)
+    tx.proposals.delete_of(ALICE)
+    tx.proposals.delete_entry(HERE, 1)
+    tx.proposals.delete_space(HERE)
 
 
 def copy_everything(store: PostgresStore) -> None:

@@ -160,6 +160,8 @@ def all_rows(folder: Path, *, owner: bytes | None = None) -> dict[str, list[tupl
                      (SELECT value FROM json_each(?))) ORDER BY 1, 2, 3""",
         "receipts": """SELECT * FROM receipts WHERE space IN (SELECT id FROM spaces WHERE space IN
                      (SELECT value FROM json_each(?))) ORDER BY 1, 2""",
+        "proposals": """SELECT * FROM proposals WHERE space IN (SELECT id FROM spaces WHERE space IN
+                     (SELECT value FROM json_each(?))) ORDER BY 1""",
     }
     chosen = run(folder, "SELECT space FROM spaces WHERE ?1 IS NULL OR owner IS NULL OR owner = ?1", (owner,))
     places = json.dumps([place for (place,) in chosen])

@@ -160,6 +160,7 @@ VISIBLE = {
     "members": "space member level mac",
     "rules": "role may_read may_manage",
     "receipts": "principal key space number request answer created_us",
+    "proposals": "id person proposer space number created_us expires_us answer sealed",
     "audit": "position at_us operation actor space object revision key_id link",
 }
 """Every column there is: ids, keyed hashes, seals, times, counts and flags. A new one must be thought about here and

@@ -426,6 +426,7 @@ def test_forget_all_removes_every_room_session_revision_label_and_receipt(
         "keys": 2,
         "grants": 0,
         "receipts": 0,
+        "proposals": 0,
     }
     assert own.list() == []
     assert own.trashed() == []

@@ -196,7 +196,8 @@ def test_who_may_delete(kind: SpaceKind) -> None:
 
 @pytest.mark.parametrize("level", Level)
 def test_making_an_entry_always_apply_needs_manage(level: Level) -> None:
-    assert may_flag(level) is (level is Level.MANAGE)
+    assert may_flag(Caller(BOT), level) is (level is Level.MANAGE)
+    assert may_flag(Caller(BOT, confirmed_by=ALICE), level)
 
 
 @pytest.mark.parametrize(("asked", "level"), [("read", Level.READWRITE), ("manage", Level.MANAGE)])

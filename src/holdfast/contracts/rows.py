@@ -165,6 +165,26 @@ class ReceiptRow(NamedTuple):
     created_us: int
 
 
+class ProposalRow(NamedTuple):
+    """What waits for a person's yes; the call and the text shown are sealed, bound to the other columns but `answer`.
+    `person` is empty when nobody in particular is asked, `number` 0 when no entry is concerned."""
+
+    id: UUID
+    person: bytes
+    proposer: bytes
+    space: UUID
+    number: int
+    created_us: int
+    expires_us: int
+    answer: int
+    sealed: bytes
+
+
+WAITING = 0
+APPROVED = 1
+REFUSED = 2
+
+
 class AuditRow(NamedTuple):
     """One line of the audit log: keyed ids, no bodies. `link` chains it to the line before."""
 

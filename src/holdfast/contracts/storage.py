@@ -25,6 +25,7 @@ from holdfast.contracts.index import (
     TermWrites,
     VectorReads,
 )
+from holdfast.contracts.proposals import ProposalReads, ProposalWrites
 from holdfast.contracts.rows import (
     AuditRow,
     EntryRow,
@@ -352,6 +353,8 @@ class Transaction(Protocol):
     @property
     def receipts(self) -> ReceiptWrites: ...
     @property
+    def proposals(self) -> ProposalWrites: ...
+    @property
     def audit(self) -> AuditWrites: ...
 
     def erase(self, *, wait: bool = True) -> None:
@@ -409,6 +412,8 @@ class Store(Protocol):
     def rules(self) -> RuleReads: ...
     @property
     def receipts(self) -> ReceiptReads: ...
+    @property
+    def proposals(self) -> ProposalReads: ...
     @property
     def audit(self) -> AuditReads: ...
 

@@ -131,9 +131,10 @@ def may_share(decision: Decision) -> bool:
     return decision.reason in (Reason.OWN, Reason.GRANT)
 
 
-def may_flag(level: Level) -> bool:
-    """Always-apply steers every later turn of everyone who reads the space, so it needs manage."""
-    return level is Level.MANAGE
+def may_flag(caller: Caller, level: Level) -> bool:
+    """Always-apply steers every later turn of everyone who reads the space, so it needs manage, or the yes of a person
+    who has it."""
+    return level is Level.MANAGE or caller.confirmed_by is not None
 
 
 def sees(caller: Caller, space: Space, entry: Entry, now: int) -> bool:
@@ -143,6 +144,25 @@ def sees(caller: Caller, space: Space, entry: Entry, now: int) -> bool:
     if entry.partition in OWNER_ONLY_IN_USER_SPACES and space.name.kind is SpaceKind.USER:
         return entry.owner == caller.principal
     return True
+
+
+MODEL_DOORS = frozenset({"mcp"})
+"""Where a model speaks, whoever lent it a token."""
+
+
+def asks_as_model(caller: Caller) -> bool:
+    """Whether a model asks, and nobody has said yes to it yet."""
+    return caller.door in MODEL_DOORS and caller.confirmed_by is None
+
+
+def is_person(caller: Caller) -> bool:
+    """Whether a human being may be speaking: a user, not through the door of a model or of tool code."""
+    return (
+        caller.principal.kind is PrincipalKind.USER
+        and not is_unattended(caller)
+        and caller.door not in MODEL_DOORS
+        and caller.door != "handler"
+    )
 
 
 def is_unattended(caller: Caller) -> bool:

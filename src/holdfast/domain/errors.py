@@ -183,6 +183,8 @@ class ConfirmationRequired(HoldfastError):
 
     code = "confirmation_required"
     status = 409
+    proposal: str | None = None
+    """The id to approve; the answer is never the model's own."""
 
 
 class ProposalExpired(HoldfastError):

@@ -14,6 +14,9 @@ DAY_SECONDS = 86_400
 CENTURY_SECONDS = 100 * 365 * DAY_SECONDS
 TRASH_US = 30 * DAY
 IDEMPOTENCY_US = DAY
+PROPOSAL_US = 600 * SECOND
+PROPOSAL_REMEMBERED_US = DAY
+"""How long a proposal that is over can still be told from one that never was."""
 
 Ttl = int | timedelta | None
 

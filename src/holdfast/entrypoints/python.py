@@ -12,6 +12,7 @@ from holdfast.contracts.directory import Directory
 from holdfast.entrypoints.doors.administration import Administration, AsyncAdministration
 from holdfast.entrypoints.doors.facts import AsyncFacts, Facts
 from holdfast.entrypoints.doors.handle import AsyncHandle, Handle
+from holdfast.entrypoints.doors.people import AsyncPeople, People
 from holdfast.entrypoints.opening import Opening, open_where
 from holdfast.entrypoints.waiting import (
     Door,
@@ -24,6 +25,7 @@ from holdfast.entrypoints.waiting import (
 from holdfast.operations.index import IndexStatus
 from holdfast.surfaces.core import CoreCalls
 from holdfast.surfaces.facts import FactCalls
+from holdfast.surfaces.people import PeopleCalls
 from holdfast.surfaces.seat import Seat
 from holdfast.wiring import system_clock
 
@@ -32,10 +34,12 @@ class Own(Door):
     """One principal's door."""
 
     facts: Facts
+    people: People
 
     def __init__(self, seat: Seat) -> None:
         super().__init__(CoreCalls(seat), seat)
         self.facts = Facts(FactCalls(seat), seat)
+        self.people = People(PeopleCalls(seat), seat)
 
     remember = blocking(CoreCalls.remember)
     remember_many = blocking(CoreCalls.remember_many)
@@ -70,10 +74,12 @@ class AsyncOwn(Door):
     """One principal's door, awaited."""
 
     facts: AsyncFacts
+    people: AsyncPeople
 
     def __init__(self, seat: Seat) -> None:
         super().__init__(CoreCalls(seat), seat)
         self.facts = AsyncFacts(FactCalls(seat), seat)
+        self.people = AsyncPeople(PeopleCalls(seat), seat)
 
     remember = awaiting(CoreCalls.remember)
     remember_many = awaiting(CoreCalls.remember_many)

@@ -199,6 +199,7 @@ class Swept:
     trash: int = 0
     grants: int = 0
     receipts: int = 0
+    proposals: int = 0
 
     @property
     def purged(self) -> int:

@@ -163,7 +163,7 @@ def rename(
 
 
 def _require_flag(entered: Entered) -> None:
-    if not may_flag(entered.level):
+    if not may_flag(entered.caller, entered.level):
         raise AccessDenied("Always-apply needs manage in this space.")
 
 

@@ -120,6 +120,7 @@ def _forget_everything(engine: Engine, caller: Caller, scope: str) -> Job[Forgot
         for row in _own_spaces(engine, tx, me):
             deleted += sealed.empty(row.id, row.key_id)
             engine.sealed.keyring.drop(row.id)
+        tx.proposals.delete_of(engine.sealed.blind(me))
         sealed.audit("forget all", me)
         return Forgotten(scope, deleted, tx.entries.kept_elsewhere(engine.sealed.blind(me)))
 

@@ -1,5 +1,5 @@
-"""Sweep: removes what has expired, trash older than its time, and lapsed grants and receipts, in bounded batches; then
-tidies the store."""
+"""Sweep: removes what has expired, trash older than its time, and lapsed grants, receipts and proposals, in bounded
+batches; then tidies the store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uuid import UUID
 
 from holdfast.contracts.rows import EntryRow, PlacedRow
 from holdfast.contracts.storage import Transaction
-from holdfast.domain.retention import IDEMPOTENCY_US, TRASH_US
+from holdfast.domain.retention import IDEMPOTENCY_US, PROPOSAL_REMEMBERED_US, TRASH_US
 from holdfast.operations.answers import Swept
 from holdfast.operations.engine import Engine
 from holdfast.storage.sealed_transaction import SealedTransaction
@@ -28,8 +28,9 @@ def sweep(engine: Engine, batch: int = BATCH, batches: int = BATCHES) -> Swept:
         engine.run_job(lambda tx: tx.erase())
     grants = engine.run_job(lambda tx: tx.grants.delete_expired(now, batch))
     receipts = engine.run_job(lambda tx: tx.receipts.delete_before(now - IDEMPOTENCY_US, batch))
+    proposals = engine.run_job(lambda tx: tx.proposals.delete_before(now - PROPOSAL_REMEMBERED_US, batch))
     _tidy(engine, batches)
-    return Swept(expired, trash, grants, receipts)
+    return Swept(expired, trash, grants, receipts, proposals)
 
 
 def _tidy(engine: Engine, steps: int) -> None:

@@ -76,7 +76,9 @@ def _state(sought: Sought, entry: Entry, earlier: Revision, now: int) -> State:
     expired = earlier.expires_us is not None and earlier.expires_us <= now
     return State(
         expires_us=entry.expires_us if expired else earlier.expires_us,
-        always_inject=earlier.always_inject if may_flag(sought.entered.level) else entry.always_inject,
+        always_inject=earlier.always_inject
+        if may_flag(sought.entered.caller, sought.entered.level)
+        else entry.always_inject,
         encrypted=earlier.encrypted,
         quarantined=entry.quarantined,
     )

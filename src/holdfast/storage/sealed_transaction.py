@@ -296,6 +296,7 @@ class SealedTransaction:
         self.tx.derived.drop(space, numbers)
         for number in numbers:
             self.tx.receipts.delete_entry(space, number)
+            self.tx.proposals.delete_entry(space, number)
         deleted = self.tx.entries.delete(space, numbers)
         self.tx.spaces.recount(
             space,
@@ -311,6 +312,7 @@ class SealedTransaction:
         self.tx.terms.drop_space(space)
         self.tx.derived.drop_space(space)
         self.tx.receipts.delete_space(space)
+        self.tx.proposals.delete_space(space)
         deleted = self.tx.entries.delete_space(space)
         self.tx.spaces.empty(space)
         self.tx.keys.delete(space)

@@ -31,13 +31,13 @@ from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
 from holdfast.operations.share import Unshared
 from holdfast.operations.spaces import SpaceInfo
-from holdfast.operations.work import Steps, Write
+from holdfast.operations.work import Steps, Work, Write
+from holdfast.surfaces.asking import forgetting
 from holdfast.surfaces.many import not_kept, profile_of, remember_many
 from holdfast.surfaces.seat import (
     Seat,
     SpaceId,
     filter_of,
-    forgetting,
     key_of,
     remembering,
     space_of,
@@ -363,9 +363,9 @@ class CoreCalls:
         seat, target = self._seat, _target(key, id, space)
         return Write(lambda: remove.purge(seat.engine, seat.caller, target, expected_revision))
 
-    def forget(self, scope: str) -> Write[Forgotten]:
+    def forget(self, scope: str) -> Work[Forgotten]:
         """Forgets for good: `all`, `key:K`, `id:ID`, `pack:ID`, `pipeline:ID`, `packs` or `pipelines`."""
-        return forgetting(self._seat, scope, MODEL_VISIBLE)
+        return forgetting(self._seat, "core.forget", scope, MODEL_VISIBLE)
 
     def share(
         self, grantee: str, *, space: SpaceId = None, level: str = "read", ttl: Ttl = None

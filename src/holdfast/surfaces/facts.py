@@ -25,8 +25,9 @@ from holdfast.operations.engine import Engine
 from holdfast.operations.read import Listing
 from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
-from holdfast.operations.work import Write
-from holdfast.surfaces.seat import Seat, filter_of, forgetting, key_of, remembering, tags_of
+from holdfast.operations.work import Work, Write
+from holdfast.surfaces.asking import forgetting
+from holdfast.surfaces.seat import Seat, filter_of, key_of, remembering, tags_of
 
 SCAN = 1_000
 
@@ -147,9 +148,9 @@ class FactCalls:
         seat = self._seat
         return read.history(seat.engine, seat.caller, _target(key), limit)
 
-    def forget(self, scope: str) -> Write[Forgotten]:
+    def forget(self, scope: str) -> Work[Forgotten]:
         """`all`, `key:K`, `pack:ID`, `pipeline:ID`, `packs` or `pipelines`; facts go only by `all` or exact key."""
-        return forgetting(self._seat, scope, (Partition.FACTS,))
+        return forgetting(self._seat, "facts.forget", scope, (Partition.FACTS,))
 
     def my_memory(self) -> MyMemory:
         """What is stored, by category: counts and the newest keys."""

@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from holdfast.contracts.clock import Clock
-from holdfast.contracts.storage import Job
 from holdfast.domain.errors import InvalidField, Unavailable
 from holdfast.domain.limits import Limits, check_list, check_lookup_key, check_words
-from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller
-from holdfast.domain.scope import parse_scope
-from holdfast.operations import remember, remove
-from holdfast.operations.answers import Forgotten, Remembered, Similar
+from holdfast.operations import remember
+from holdfast.operations.answers import Remembered, Similar
 from holdfast.operations.engine import Engine
-from holdfast.operations.record import record
 from holdfast.operations.remember import Asked
 from holdfast.operations.work import Write
 from holdfast.storage.sealed import Filter
@@ -58,18 +54,6 @@ def remembering(
         lambda: remember.remember(seat.engine, seat.caller, asked, similar),
         off=lambda: remember.not_kept(seat.limits, seat.caller, asked, seat.reason, seat.clock()),
     )
-
-
-def forgetting(seat: Seat, scope: str, partitions: tuple[Partition, ...]) -> Write[Forgotten]:
-    def not_forgotten() -> Forgotten:
-        parse_scope(scope)
-        return Forgotten(scope, 0, persisted=False, note=seat.reason)
-
-    def prepare() -> Job[Forgotten]:
-        record(seat.engine)  # what ran before this goes with it
-        return remove.forget(seat.engine, seat.caller, scope, partitions)
-
-    return Write(prepare, off=not_forgotten)
 
 
 def key_of(key: object) -> str | None:

@@ -13,6 +13,7 @@ from typer.core import MarkupMode, TyperCommand, TyperGroup
 from holdfast.entrypoints.cli import (
     doctor,
     model,
+    people,
     reading,
     serving,
     sharing,
@@ -38,6 +39,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Any] | typer.Typer], ...] = (
     ("restore", MEMORIES, writing.restore),
     ("forget", MEMORIES, writing.forget),
     ("context", MEMORIES, reading.context),
+    ("proposals", MEMORIES, people.proposals),
     ("spaces", SPACES, sharing.spaces),
     ("share", SPACES, sharing.share),
     ("unshare", SPACES, sharing.unshare),

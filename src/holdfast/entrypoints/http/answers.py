@@ -8,6 +8,7 @@ from gzip import compress
 from typing import Any, NamedTuple
 
 from holdfast.domain.errors import (
+    ConfirmationRequired,
     HoldfastError,
     InvalidInput,
     MethodNotAllowed,
@@ -74,6 +75,8 @@ def refusal(error: HoldfastError, *, facts: bool = False, passing: bool = True) 
         body = {"error": kind, "code": error.code, "message": error.message}
     if isinstance(error, Unauthenticated) and (reason := reason_of(error)):
         body["reason"] = reason
+    if isinstance(error, ConfirmationRequired) and error.proposal is not None:
+        body["proposal"] = error.proposal
     return answer(body, error.status, *(_headers(error) if passing else ()))
 
 

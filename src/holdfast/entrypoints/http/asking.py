@@ -176,7 +176,7 @@ def _error(response: httpx2.Response) -> HoldfastError:
     message = str(said.get("message", ""))
     if "reason" in said:
         message += f" (reason: {said['reason']})"
-    return error_named(str(said.get("code", said["error"])), message)
+    return error_named(str(said.get("code", said["error"])), message, said.get("proposal"))
 
 
 def unreachable(error: Exception) -> Unavailable:

@@ -22,6 +22,7 @@ from holdfast.entrypoints.http.asking import (
 from holdfast.entrypoints.http.remote.administration import AsyncRemoteAdministration, RemoteAdministration
 from holdfast.entrypoints.http.remote.facts import AsyncRemoteFacts, RemoteFacts
 from holdfast.entrypoints.http.remote.line import AsyncRemote, Remote
+from holdfast.entrypoints.http.remote.people import AsyncRemotePeople, RemotePeople
 from holdfast.surfaces.core import CoreCalls
 from holdfast.surfaces.seat import SpaceId
 
@@ -42,6 +43,7 @@ class Client(Remote):
     """The door of whom the token names, on a server: `holdfast.Client(url, token=…)`."""
 
     facts: RemoteFacts
+    people: RemotePeople
     administration: RemoteAdministration
 
     def __init__(
@@ -49,6 +51,7 @@ class Client(Remote):
     ) -> None:
         super().__init__(*opened_now(url, token, timeout, retries))
         self.facts = RemoteFacts(self._line, self._http)
+        self.people = RemotePeople(self._line, self._http)
         self.administration = RemoteAdministration(self._line, self._http)
 
     remember = sending_work(CoreCalls.remember)
@@ -105,6 +108,7 @@ class AsyncClient(AsyncRemote):
     """`Client`, awaited."""
 
     facts: AsyncRemoteFacts
+    people: AsyncRemotePeople
     administration: AsyncRemoteAdministration
 
     def __init__(
@@ -112,6 +116,7 @@ class AsyncClient(AsyncRemote):
     ) -> None:
         super().__init__(*opened_later(url, token, timeout, retries))
         self.facts = AsyncRemoteFacts(self._line, self._http)
+        self.people = AsyncRemotePeople(self._line, self._http)
         self.administration = AsyncRemoteAdministration(self._line, self._http)
 
     remember = sending_work_later(CoreCalls.remember)

@@ -297,6 +297,7 @@ def _error_schema() -> Json:
             "error": {"type": "string", "enum": sorted(family())},
             "message": {"type": "string", "description": "One sentence that says what to do."},
             "reason": {"type": "string", "enum": [reason.value for reason in Reason]},
+            "proposal": {"type": "string", "format": "uuid", "description": "What a person may approve."},
         },
         "required": ["error", "message"],
         "additionalProperties": False,

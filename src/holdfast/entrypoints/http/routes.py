@@ -10,6 +10,7 @@ from functools import cached_property
 from holdfast.surfaces.wire import administration_calls as administration
 from holdfast.surfaces.wire import core_calls as core
 from holdfast.surfaces.wire import fact_calls as facts
+from holdfast.surfaces.wire import people_calls as people
 from holdfast.surfaces.wire.call import Call
 from holdfast.surfaces.wire.fields import Field, Kind
 
@@ -104,6 +105,9 @@ ROUTES = (
     Route("facts", "POST", "memory/renew", facts.FACT_RENEW),
     Route("facts", "GET", "memory/defaults", facts.MY_DEFAULTS),
     Route("facts", "GET", "memory/callers", facts.CALLERS),
+    Route("people", "GET", "proposals", people.PROPOSALS),
+    Route("people", "POST", "proposals/{id}/approve", people.APPROVE),
+    Route("people", "POST", "proposals/{id}/refuse", people.REFUSE),
     Route(
         "administration", "PUT", "chats/{chat}/participants", administration.SET_PARTICIPANTS, "participants"
     ),

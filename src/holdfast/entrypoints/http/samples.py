@@ -8,8 +8,12 @@ _SPACE = "0b6f3c1e-6f2d-8a47-9c5d-3e8a00000000"
 _ENTRY = "0b6f3c1e-6f2d-8a47-9c5d-3e8a1f2e3d4c"
 
 SAMPLES: dict[str, Any] = {
+    "Proposal.expires_at": "2026-05-08T14:10:00Z",
+    "Proposal.space": "user:alice",
     "actor": "5f1d6d6d2f0e4b7a",
     "always_inject": False,
+    "approved": True,
+    "arguments": {"scope": "all"},
     "at": "2026-05-08T14:00:00Z",
     "caller": "user:alice",
     "cascaded": 0,
@@ -23,6 +27,7 @@ SAMPLES: dict[str, Any] = {
     "cursor": None,
     "deleted": 1,
     "done": True,
+    "door": "mcp",
     "embedder": "gte-small",
     "encrypted": False,
     "entries": 1_200,
@@ -71,6 +76,7 @@ SAMPLES: dict[str, Any] = {
     "session": None,
     "version": "1",
     "provenance": {"by": "user:alice", "door": "http", "source": "user", "conversation": None, "run": None},
+    "proposer": "user:alice",
     "rank": None,
     "reason": "It lies below the limit; ask for more.",
     "recent_keys": ["preferences/editor"],
@@ -78,10 +84,12 @@ SAMPLES: dict[str, Any] = {
     "redactions": {"github-token": 1},
     "Revision.locked": False,
     "ref": "team-notes",
+    "result": {"scope": "all", "deleted": 3},
     "revision": 1,
     "revoked": 1,
     "scope": "key:konflux/deploy",
     "score": 0.82,
+    "shown": "Forget `all` for good.",
     "source": "self",
     "space": _SPACE,
     "spaces": 3,
@@ -95,5 +103,6 @@ SAMPLES: dict[str, Any] = {
     "value": "neovim",
     "vector_rank": None,
     "verdict": "similar",
+    "what": "core.forget",
     "word_rank": 12,
 }

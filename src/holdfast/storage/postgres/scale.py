@@ -24,7 +24,7 @@ BY_SPACE = (
 """Distributed by `space_id` and kept together: a transaction in one space stays on one node."""
 EVERYWHERE = ("space_names", "names", "rules", "models")
 """Small and read at every call: a copy on every node."""
-ON_THE_COORDINATOR = ("audit", "audit_head", "receipts", "versions")
+ON_THE_COORDINATOR = ("audit", "audit_head", "receipts", "proposals", "versions")
 """One chain, and what belongs to principals."""
 
 Db = psycopg.Connection[tuple[Any, ...]]

@@ -9,7 +9,7 @@ CREATE TABLE holdfast.versions (
     name   text    NOT NULL
 );
 
-INSERT INTO holdfast.versions VALUES (1, 'engine'), (2, 'recall');
+INSERT INTO holdfast.versions VALUES (1, 'engine'), (2, 'recall'), (3, 'proposals');
 
 -- Two roles without login, shared by all databases of a server. A transaction takes one of them, never the login's own
 -- rights: holdfast_app sees the rows of the one space that `holdfast.space` names, holdfast_store those of all spaces,
@@ -202,6 +202,25 @@ CREATE TABLE holdfast.receipts (
 CREATE INDEX receipts_space ON holdfast.receipts (space_id, number);
 CREATE INDEX receipts_age ON holdfast.receipts (created_us);
 
+-- What waits for a person's yes. `person` may answer, and whoever manages the space; `number` is the entry concerned
+-- (0: none). `answer`: 0 waiting, 1 approved, 2 refused; an answered one has lost its seal.
+CREATE TABLE holdfast.proposals (
+    id         uuid     NOT NULL PRIMARY KEY,
+    person     bytea    NOT NULL,
+    proposer   bytea    NOT NULL,
+    space_id   uuid     NOT NULL,
+    number     bigint   NOT NULL,
+    created_us bigint   NOT NULL,
+    expires_us bigint   NOT NULL,
+    answer     smallint NOT NULL,
+    sealed     bytea    NOT NULL
+);
+
+CREATE INDEX proposals_person ON holdfast.proposals (person);
+CREATE INDEX proposals_proposer ON holdfast.proposals (proposer);
+CREATE INDEX proposals_space ON holdfast.proposals (space_id, number);
+CREATE INDEX proposals_age ON holdfast.proposals (expires_us);
+
 -- The audit log: keyed ids, no bodies, each line linked to the one before.
 CREATE TABLE holdfast.audit (
     position  bigint  NOT NULL PRIMARY KEY,
@@ -340,7 +359,7 @@ BEGIN
     END LOOP;
     FOREACH whole IN ARRAY ARRAY['spaces', 'data_keys', 'entries', 'revisions', 'labels', 'terms', 'grants', 'members',
                                  'leases', 'space_names', 'names', 'rules', 'receipts', 'audit', 'audit_head',
-                                 'derived', 'progress', 'models'] LOOP
+                                 'derived', 'progress', 'models', 'proposals'] LOOP
         EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON holdfast.%I TO holdfast_app, holdfast_store', whole);
     END LOOP;
     FOREACH whole IN ARRAY ARRAY['entries', 'revisions', 'labels', 'terms', 'derived'] LOOP

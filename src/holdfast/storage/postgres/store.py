@@ -19,6 +19,7 @@ from holdfast.storage.postgres.leases import Leases
 from holdfast.storage.postgres.migrate import migrate
 from holdfast.storage.postgres.models import ModelReads
 from holdfast.storage.postgres.outlines import OutlineReads
+from holdfast.storage.postgres.proposals import ProposalReads
 from holdfast.storage.postgres.receipts import ReceiptReads
 from holdfast.storage.postgres.spaces import SpaceReads, StatesAhead
 from holdfast.storage.postgres.terms import LexiconReads, TermReads
@@ -52,6 +53,7 @@ class PostgresStore:
         self.members = MemberReads(connections)
         self.rules = RuleReads(connections)
         self.receipts = ReceiptReads(connections)
+        self.proposals = ProposalReads(connections)
         self.audit = AuditReads(connections)
         self.leases = Leases(connections)
 

@@ -28,6 +28,7 @@ from holdfast.storage.postgres.entry_writes import EntryWrites
 from holdfast.storage.postgres.errors import AGAIN, CLOSED, UNCERTAIN, translated
 from holdfast.storage.postgres.keys import KeyWrites, NameWrites
 from holdfast.storage.postgres.models import ModelWrites
+from holdfast.storage.postgres.proposals import ProposalWrites
 from holdfast.storage.postgres.receipts import ReceiptWrites
 from holdfast.storage.postgres.spaces import SpaceWrites
 from holdfast.storage.postgres.terms import TermWrites
@@ -39,7 +40,7 @@ THREADS = 8
 """For what is submitted; a caller who waits needs none."""
 VACUUM_SECONDS = 5.0
 """How long after a purge its rows are vacuumed: with those of others that follow."""
-PURGED = ("entries", "revisions", "labels", "terms", "derived", "data_keys", "receipts")
+PURGED = ("entries", "revisions", "labels", "terms", "derived", "data_keys", "receipts", "proposals")
 
 T = TypeVar("T")
 log = logging.getLogger("holdfast")
@@ -62,6 +63,7 @@ class PostgresTransaction:
         self.members = MemberWrites(tx)
         self.rules = RuleWrites(tx)
         self.receipts = ReceiptWrites(tx)
+        self.proposals = ProposalWrites(tx)
         self.audit = AuditWrites(tx)
         self.erases = False
 

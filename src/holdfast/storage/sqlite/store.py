@@ -22,6 +22,7 @@ from holdfast.storage.sqlite.keys import KeyReads, NameReads
 from holdfast.storage.sqlite.migrate import look_first, migrate
 from holdfast.storage.sqlite.models import ModelReads
 from holdfast.storage.sqlite.outlines import OutlineReads
+from holdfast.storage.sqlite.proposals import ProposalReads
 from holdfast.storage.sqlite.receipts import ReceiptReads
 from holdfast.storage.sqlite.spaces import SpaceNumbers, SpaceReads
 from holdfast.storage.sqlite.terms import TermReads, merge_some
@@ -58,6 +59,7 @@ class SqliteStore:
         self.members = MemberReads(connections)
         self.rules = RuleReads(connections)
         self.receipts = ReceiptReads(connections)
+        self.proposals = ProposalReads(connections)
         self.audit = AuditReads(connections)
 
     @property

@@ -25,6 +25,7 @@ from holdfast.storage.sqlite.erasing import merge_slice
 from holdfast.storage.sqlite.errors import translated
 from holdfast.storage.sqlite.keys import KeyWrites, NameWrites
 from holdfast.storage.sqlite.models import ModelWrites
+from holdfast.storage.sqlite.proposals import ProposalWrites
 from holdfast.storage.sqlite.receipts import ReceiptWrites
 from holdfast.storage.sqlite.spaces import SpaceNumbers, SpaceWrites
 from holdfast.storage.sqlite.tasks import Answers, Line, Task
@@ -62,6 +63,7 @@ class SqliteTransaction:
         self.members = MemberWrites(tx)
         self.rules = RuleWrites(tx)
         self.receipts = ReceiptWrites(tx)
+        self.proposals = ProposalWrites(tx)
         self.audit = AuditWrites(tx)
         self.erases = False
         self.erases_later = False

@@ -6,7 +6,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from holdfast.domain.context import Context
-from holdfast.domain.errors import HoldfastError, family
+from holdfast.domain.errors import ConfirmationRequired, HoldfastError, family
 from holdfast.domain.grant import Grant, parse_level
 from holdfast.domain.principal import parse_grantee
 from holdfast.operations.administer import AuditLine, Stats
@@ -113,8 +113,11 @@ REMEMBERED = Shape(
 )
 
 
-def error_named(code: str, message: str) -> HoldfastError:
-    return family().get(code, HoldfastError)(message)
+def error_named(code: str, message: str, proposal: str | None = None) -> HoldfastError:
+    error = family().get(code, HoldfastError)(message)
+    if isinstance(error, ConfirmationRequired):
+        error.proposal = proposal
+    return error
 
 
 def _read_outcome(shown: Json) -> Outcome:

@@ -1,0 +1,85 @@
+"""How a proposal is sealed: the call, the text shown and the circumstances of who asked, under the key of the store,
+bound to the columns beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from holdfast.contracts.rows import ProposalRow
+from holdfast.crypto.sealing import seal_blob, unseal_blob
+from holdfast.domain.principal import Caller, Principal, PrincipalKind
+from holdfast.domain.space import SpaceKind, SpaceName
+from holdfast.storage.sealed import Sealed
+
+
+class Asked(NamedTuple):
+    """What is sealed."""
+
+    what: str
+    arguments: Mapping[str, Any]
+    shown: str
+    caller: Caller
+    space: SpaceName
+
+
+def seal_proposal(sealed: Sealed, row: ProposalRow, asked: Asked) -> ProposalRow:
+    plain = json.dumps(
+        {
+            "what": asked.what,
+            "arguments": asked.arguments,
+            "shown": asked.shown,
+            "caller": _of_caller(asked.caller),
+            "space": [asked.space.kind.label, asked.space.ref, _of_principal(asked.space.owner)],
+        }
+    ).encode()
+    return row._replace(sealed=seal_blob(sealed.store_key, _bound(row), plain))
+
+
+def open_proposal(sealed: Sealed, row: ProposalRow) -> Asked | None:
+    """None when it was answered, or changed outside the engine."""
+    plain = unseal_blob(sealed.store_key, _bound(row), row.sealed)
+    if plain is None:
+        return None
+    said = json.loads(plain)
+    kind, ref, owner = said["space"]
+    space = SpaceName(SpaceKind[kind.upper()], ref, _to_principal(owner))
+    return Asked(said["what"], said["arguments"], said["shown"], _to_caller(said["caller"]), space)
+
+
+def _bound(row: ProposalRow) -> bytes:
+    numbers = b"".join(value.to_bytes(8) for value in (row.number, row.created_us, row.expires_us))
+    people = b"".join(len(blind).to_bytes(2) + blind for blind in (row.person, row.proposer))
+    return b"proposal" + row.id.bytes + row.space.bytes + numbers + people
+
+
+def _of_caller(caller: Caller) -> dict[str, Any]:
+    return {
+        "principal": _of_principal(caller.principal),
+        "session_user": _of_principal(caller.session_user),
+        "chats": sorted(caller.chats),
+        "systems": dict(caller.systems),
+        "teams": sorted(caller.teams),
+        "roles": sorted(caller.roles),
+        "unattended": caller.unattended,
+        "run": caller.run,
+        "conversation": caller.conversation,
+        "door": caller.door,
+    }
+
+
+def _to_caller(said: dict[str, Any]) -> Caller:
+    principal = _to_principal(said["principal"])
+    assert principal is not None
+    sets = {name: frozenset(said[name]) for name in ("chats", "teams", "roles")}
+    session_user = _to_principal(said["session_user"])
+    return Caller(**said | sets | {"principal": principal, "session_user": session_user})
+
+
+def _of_principal(principal: Principal | None) -> list[str] | None:
+    return None if principal is None else [principal.kind.value, principal.id]
+
+
+def _to_principal(said: list[str] | None) -> Principal | None:
+    return None if said is None else Principal(PrincipalKind(said[0]), said[1])

@@ -1,0 +1,39 @@
+"""What a person may be asked to confirm: each call by its name, with the level the person needs in the space it is
+about. A call that is not listed here cannot be proposed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from holdfast.contracts.storage import Job
+from holdfast.domain.errors import NotFound
+from holdfast.domain.grant import Level
+from holdfast.domain.principal import Caller
+from holdfast.operations.propose import Confirmed
+from holdfast.operations.work import Write
+from holdfast.surfaces.seat import Seat
+from holdfast.surfaces.wire import core_calls as core
+from holdfast.surfaces.wire import fact_calls as facts
+from holdfast.surfaces.wire.call import Call
+
+CONFIRMED: Mapping[str, tuple[Call, Level]] = {
+    "core.forget": (core.FORGET, Level.MANAGE),
+    "facts.forget": (facts.FACT_FORGET, Level.MANAGE),
+    "core.share": (core.SHARE, Level.READWRITE),
+    "core.unshare": (core.UNSHARE, Level.READWRITE),
+}
+
+
+def confirmed(seat: Seat, what: str) -> Confirmed:
+    if what not in CONFIRMED:
+        raise NotFound(f"Nothing here carries out `{what}`; the proposal comes from another version.")
+    call, level = CONFIRMED[what]
+
+    def prepare(caller: Caller, arguments: Mapping[str, Any]) -> Job[Any]:
+        work = call.run(call.surface(replace(seat, caller=caller)), **arguments)
+        assert isinstance(work, Write), f"{what} must be one transaction to be confirmed"
+        return work.prepare()
+
+    return Confirmed(level, prepare, call.answer.show)

@@ -1,0 +1,212 @@
+"""Proposals: what a model may not do alone waits for a person, who sees exactly what would be done."""
+
+from collections.abc import Callable
+
+import pytest
+
+from holdfast.domain.errors import ConfirmationRequired
+from holdfast.entrypoints.python import Memory, Own
+from holdfast.operations.propose import Wanted, propose
+from holdfast.operations.work import Write
+from tests.doors.looking import refused
+from tests.doors.models import agent_model, model_of
+from tests.support import FixedClock
+
+MINUTES = 60
+
+
+def proposed(call: Callable[[], object]) -> str:
+    """The id of what a person has to approve first."""
+    with pytest.raises(ConfirmationRequired) as caught:
+        call()
+    assert caught.value.proposal is not None
+    assert caught.value.proposal in caught.value.message
+    return caught.value.proposal
+
+
+def propose_as(model: Own, wanted: Wanted) -> str:
+    seat = model._seat
+    return str(seat.engine.write(Write(lambda: propose(seat.engine, seat.caller, wanted))).id)
+
+
+@pytest.fixture
+def alice(memory: Memory) -> Own:
+    alice = memory.user("alice")
+    alice.remember("Deploys go through Konflux", key="deploy")
+    return alice
+
+
+def test_a_model_cannot_forget_everything_alone_and_a_person_can_let_it(memory: Memory, alice: Own) -> None:
+    id = proposed(lambda: model_of(memory, "alice").forget("all"))
+    assert alice.get("deploy").text == "Deploys go through Konflux"
+    [waiting] = alice.people.proposals()
+    assert (str(waiting.id), waiting.what, waiting.arguments) == (id, "core.forget", {"scope": "all"})
+    assert waiting.shown == "Forget `all` for good."
+    assert (waiting.proposer, waiting.door, waiting.space) == ("user:alice", "mcp", "user:alice")
+    done = alice.people.approve(id)
+    assert (str(done.id), done.what, done.approved, done.result["deleted"]) == (id, "core.forget", True, 1)
+    assert alice.list() == []
+
+
+@pytest.mark.parametrize("scope", ["all", "packs", "pipelines"])
+def test_a_model_asks_first_for_the_scopes_that_take_much(memory: Memory, alice: Own, scope: str) -> None:
+    model = model_of(memory, "alice")
+    proposed(lambda: model.forget(scope))
+    proposed(lambda: model.facts.forget(scope))
+    assert {each.what for each in alice.people.proposals()} == {"facts.forget", "core.forget"}
+
+
+def test_what_is_forgotten_by_name_needs_nobody(memory: Memory, alice: Own) -> None:
+    assert model_of(memory, "alice").forget("key:deploy").deleted == 1
+    assert model_of(memory, "alice").forget("pack:none").deleted == 0
+    assert alice.people.proposals() == []
+
+
+def test_a_person_needs_nobody(alice: Own) -> None:
+    assert alice.forget("all").deleted == 1
+
+
+def test_a_refused_proposal_does_nothing_and_is_over(memory: Memory, alice: Own) -> None:
+    id = proposed(lambda: model_of(memory, "alice").forget("all"))
+    done = alice.people.refuse(id)
+    assert (done.what, done.approved, done.result) == ("core.forget", False, None)
+    assert alice.people.proposals() == []
+    with refused("proposal_consumed"):
+        alice.people.approve(id)
+    assert alice.get("deploy").text == "Deploys go through Konflux"
+
+
+def test_a_proposal_is_approved_once(memory: Memory, alice: Own) -> None:
+    id = proposed(lambda: model_of(memory, "alice").forget("packs"))
+    alice.people.approve(id)
+    for answer in (alice.people.approve, alice.people.refuse):
+        with refused("proposal_consumed"):
+            answer(id)
+
+
+def test_a_proposal_is_over_after_ten_minutes(memory: Memory, alice: Own, clock: FixedClock) -> None:
+    id = proposed(lambda: model_of(memory, "alice").forget("all"))
+    clock.advance(seconds=10 * MINUTES - 1)
+    assert len(alice.people.proposals()) == 1
+    clock.advance(seconds=1)
+    assert alice.people.proposals() == []
+    for answer in (alice.people.approve, alice.people.refuse):
+        with refused("proposal_expired"):
+            answer(id)
+    assert alice.get("deploy").text == "Deploys go through Konflux"
+
+
+@pytest.mark.parametrize("id", ["all", "7f3e1c52-0d0b-4f6e-9a55-2f1c8b6d4e10"])
+def test_what_was_never_proposed_cannot_be_answered(alice: Own, id: str) -> None:
+    for answer in (alice.people.approve, alice.people.refuse):
+        with refused("not_found"):
+            answer(id)
+
+
+def test_another_persons_proposal_is_as_if_it_were_not_there(memory: Memory, alice: Own) -> None:
+    id = proposed(lambda: model_of(memory, "alice").forget("all"))
+    bob = memory.user("bob")
+    assert bob.people.proposals() == []
+    for answer in (bob.people.approve, bob.people.refuse):
+        with refused("not_found"):
+            answer(id)
+    with refused("not_found"):
+        memory.user("root", roles=["admin"]).people.approve(id)
+    assert [str(each.id) for each in alice.people.proposals()] == [id]
+
+
+def test_a_model_never_answers_for_the_person(memory: Memory, alice: Own) -> None:
+    model = model_of(memory, "alice")
+    id = proposed(lambda: model.forget("all"))
+    for call in (
+        lambda: model.people.approve(id),
+        lambda: model.people.refuse(id),
+        lambda: model.people.proposals(),
+        lambda: agent_model(memory, "bot", user="alice").people.approve(id),
+    ):
+        with refused("access_denied"):
+            call()
+    assert [str(each.id) for each in alice.people.proposals()] == [id]
+
+
+@pytest.mark.parametrize("kind", ["agent", "service"])
+def test_neither_an_agent_nor_a_service_answers_through_any_door(
+    memory: Memory, alice: Own, kind: str
+) -> None:
+    id = proposed(lambda: model_of(memory, "alice").forget("all"))
+    machine = memory.agent("bot", user="alice") if kind == "agent" else memory.service("cron")
+    for call in (lambda: machine.people.approve(id), lambda: machine.people.proposals()):
+        with refused("access_denied"):
+            call()
+
+
+def test_the_user_an_agent_works_for_answers_and_it_is_done_as_the_agent(memory: Memory, alice: Own) -> None:
+    agent = agent_model(memory, "bot", user="alice")
+    agent.remember("mine", key="k")
+    id = proposed(lambda: agent.forget("all"))
+    [waiting] = alice.people.proposals()
+    assert (str(waiting.id), waiting.proposer, waiting.space) == (id, "agent:bot", "agent:bot")
+    assert alice.people.approve(id).result["deleted"] == 1
+    assert agent.list() == []
+    assert alice.get("deploy").text == "Deploys go through Konflux"
+
+
+def test_access_is_looked_at_again_when_it_is_approved(memory: Memory, alice: Own) -> None:
+    alice.share("agent:bot", level="readwrite")
+    sharing = {"grantee": "user:carol", "space": "user:alice"}
+    id = propose_as(agent_model(memory, "bot"), Wanted("core.share", sharing, "Share.", "user:alice"))
+    alice.unshare("agent:bot")
+    with refused("access_denied"):
+        alice.people.approve(id)
+    assert alice.grants() == []
+    alice.share("agent:bot", level="readwrite")
+    assert alice.people.approve(id).result["grantee"] == "user:carol"
+    assert {str(grant.granted_by) for grant in alice.grants()} == {"user:alice", "agent:bot"}
+
+
+def test_who_manages_a_space_answers_for_agents_nobody_sent(memory: Memory, alice: Own) -> None:
+    alice.create_space("team")
+    for grantee, level in (("agent:bot", "readwrite"), ("user:bob", "manage"), ("user:carol", "readwrite")):
+        alice.share(grantee, space="team", level=level)
+    wanted = Wanted("core.share", {"grantee": "user:dave", "space": "shared:team"}, "Share.", "shared:team")
+    id = propose_as(agent_model(memory, "bot"), wanted)
+    carol, bob = memory.user("carol"), memory.user("bob")
+    assert carol.people.proposals() == []
+    with refused("not_found"):
+        carol.people.approve(id)
+    assert [str(each.id) for each in alice.people.proposals()] == [id]
+    assert bob.people.approve(id).approved
+
+
+def test_a_call_that_nothing_carries_out_is_not_approved(memory: Memory, alice: Own) -> None:
+    id = propose_as(model_of(memory, "alice"), Wanted("core.nothing", {}, "Nothing."))
+    with refused("not_found"):
+        alice.people.approve(id)
+
+
+def test_forgetting_everything_takes_proposals_along(memory: Memory, alice: Own) -> None:
+    id = proposed(lambda: model_of(memory, "alice").forget("packs"))
+    alice.forget("all")
+    assert alice.people.proposals() == []
+    with refused("not_found"):
+        alice.people.approve(id)
+
+
+def test_old_proposals_are_swept_a_day_after_they_ended(
+    memory: Memory, alice: Own, clock: FixedClock
+) -> None:
+    id = proposed(lambda: model_of(memory, "alice").forget("packs"))
+    clock.advance(seconds=10 * MINUTES + 86_400)
+    assert memory.sweep().proposals == 0
+    with refused("proposal_expired"):
+        alice.people.approve(id)
+    clock.advance(seconds=1)
+    assert memory.sweep().proposals == 1
+    with refused("not_found"):
+        alice.people.approve(id)
+
+
+def test_secrets_are_not_shown_to_be_confirmed(memory: Memory, alice: Own) -> None:
+    wanted = Wanted("core.forget", {"scope": "packs"}, "Forget password=hunter2hunter2 for good.")
+    propose_as(model_of(memory, "alice"), wanted)
+    assert "hunter2" not in alice.people.proposals()[0].shown
