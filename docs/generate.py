@@ -25,13 +25,14 @@ from holdfast.settings import PREFIX, TABLE
 
 DOCS = Path(__file__).resolve().parent
 BLOCK = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-WAITING = re.compile(r"(?:Read|Write|Steps)\[(.*)\]")
+WAITING = re.compile(r"(?:Work|Write|Steps)\[(.*)\]")
 
 DOORS: dict[str, tuple[str, type]] = {
     "memory": ("memory", door.Memory),
     "own": ("alice", door.Own),
     "facts": ("alice.facts", door.Facts),
     "people": ("alice.people", door.People),
+    "stores": ("helper.stores", door.Stores),
     "handle": ("handle", door.Handle),
     "administration": ("admin", door.Administration),
     "keys": ("memory.keys", Keys),

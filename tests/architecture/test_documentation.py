@@ -21,6 +21,7 @@ from holdfast.entrypoints.doors.administration import Administration, AsyncAdmin
 from holdfast.entrypoints.doors.facts import AsyncFacts, Facts
 from holdfast.entrypoints.doors.handle import AsyncHandle, Handle
 from holdfast.entrypoints.doors.people import AsyncPeople, People
+from holdfast.entrypoints.doors.stores import AsyncStores, Stores
 from holdfast.entrypoints.http.claims import Reason
 from holdfast.entrypoints.http.client import AsyncClient, Client
 from holdfast.entrypoints.http.router import Router
@@ -57,8 +58,25 @@ CODES = {
     503: "unavailable",
     507: "storage_full",
 }
-DOORS = (door.Memory, door.Own, Facts, People, Handle, Administration, Keys)
-AWAITED = (door.AsyncMemory, door.AsyncOwn, AsyncFacts, AsyncPeople, AsyncHandle, AsyncAdministration)
+DOORS = (
+    door.Memory,
+    door.Own,
+    Facts,
+    People,
+    Stores,
+    Handle,
+    Administration,
+    Keys,
+)
+AWAITED = (
+    door.AsyncMemory,
+    door.AsyncOwn,
+    AsyncFacts,
+    AsyncPeople,
+    AsyncStores,
+    AsyncHandle,
+    AsyncAdministration,
+)
 
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
@@ -208,6 +226,11 @@ def test_the_example_of_the_readme_runs_and_runs_again(tmp_path: Path) -> None:
 
 def test_the_examples_of_the_python_page_run_one_after_the_other(tmp_path: Path) -> None:
     result = run("\n".join(PYTHON.findall(text_of("docs/python.md"))), tmp_path)
+    assert result.returncode == 0, result.stderr
+
+
+def test_the_examples_of_the_stores_page_run_one_after_the_other(tmp_path: Path) -> None:
+    result = run("\n".join(PYTHON.findall(text_of("docs/stores.md"))), tmp_path)
     assert result.returncode == 0, result.stderr
 
 

@@ -9,18 +9,15 @@ from typing import Any, Self, cast
 
 import holdfast
 from holdfast.contracts.directory import Directory
-from holdfast.entrypoints.doors.administration import AsyncAdministration
-from holdfast.entrypoints.doors.facts import AsyncFacts
-from holdfast.entrypoints.doors.handle import AsyncHandle
-from holdfast.entrypoints.doors.people import AsyncPeople
-from holdfast.entrypoints.python import AsyncMemory, AsyncOwn, Memory
+from holdfast.entrypoints import waiting
+from holdfast.entrypoints.python import AsyncMemory, Memory
 from tests.doors.served import Host, Served
 from tests.support import FixedClock
 
 KEY = "5e" * 32
 MEMORY = ":memory:"
 
-_AWAITED = (AsyncMemory, AsyncOwn, AsyncFacts, AsyncHandle, AsyncPeople, AsyncAdministration)
+_AWAITED = (AsyncMemory, waiting.Door)
 
 
 class Portal:

@@ -53,12 +53,12 @@ def check_lookup_key(key: object) -> str:
     return key
 
 
-def check_text(text: object, cap: int, *, what: str = "The text") -> bytes:
+def check_text(text: object, cap: int, *, what: str = "The text", blank: bool = False) -> bytes:
     if text is None:
         raise MissingValue
     if not isinstance(text, str):
         raise InvalidField(f"{what} must be text.")
-    if not text.strip():
+    if not blank and not text.strip():
         raise MissingValue
     body = _encoded(text, InvalidField, "A text holds characters that are not valid text (lone surrogates).")
     if b"\0" in body:

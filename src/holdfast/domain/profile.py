@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
+from holdfast.domain.entry import JSON, TEXT
 from holdfast.domain.partition import Partition
 from holdfast.domain.retention import DAY_SECONDS, HOUR_SECONDS, Retention, Zero
 from holdfast.domain.run import PIPELINE_RUNS, TOOL_RUNS
@@ -43,6 +44,9 @@ class Profile:
     may_crowd: bool = True
     """False: kept only while its space is less than half full, so that tools never keep a person from remembering."""
     default_category: str = ""
+    media_type: str = TEXT
+    """Of what is given as text."""
+    allows_blank: bool = False
     reserved_heads: tuple[str, ...] = ()
 
 
@@ -83,7 +87,11 @@ INTERNAL = Profile(
     keeps_omitted=False,
 )
 
-STORES = Profile("stores", Partition.STORES, Retention(Zero.NONE), Delete.TRASH, KeyRule.GIVEN)
+STORES = Profile(
+    "stores", Partition.STORES, Retention(Zero.NONE), Delete.TRASH, KeyRule.GIVEN, allows_blank=True
+)
+STORES_JSON = replace(STORES, media_type=JSON)
+"""For values that are not text: kept as JSON, found by their words, not edited as text."""
 
 FILES = Profile("files", Partition.FILES, Retention(Zero.NONE), Delete.TRASH, KeyRule.GIVEN)
 

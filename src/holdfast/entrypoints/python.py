@@ -13,6 +13,7 @@ from holdfast.entrypoints.doors.administration import Administration, AsyncAdmin
 from holdfast.entrypoints.doors.facts import AsyncFacts, Facts
 from holdfast.entrypoints.doors.handle import AsyncHandle, Handle
 from holdfast.entrypoints.doors.people import AsyncPeople, People
+from holdfast.entrypoints.doors.stores import AsyncStores, Stores
 from holdfast.entrypoints.opening import Opening, open_where
 from holdfast.entrypoints.waiting import (
     Door,
@@ -27,6 +28,7 @@ from holdfast.surfaces.core import CoreCalls
 from holdfast.surfaces.facts import FactCalls
 from holdfast.surfaces.people import PeopleCalls
 from holdfast.surfaces.seat import Seat
+from holdfast.surfaces.stores import StoreCalls
 from holdfast.wiring import system_clock
 
 
@@ -35,11 +37,13 @@ class Own(Door):
 
     facts: Facts
     people: People
+    stores: Stores
 
     def __init__(self, seat: Seat) -> None:
         super().__init__(CoreCalls(seat), seat)
         self.facts = Facts(FactCalls(seat), seat)
         self.people = People(PeopleCalls(seat), seat)
+        self.stores = Stores(StoreCalls(seat), seat)
 
     remember = blocking(CoreCalls.remember)
     remember_many = blocking(CoreCalls.remember_many)
@@ -75,11 +79,13 @@ class AsyncOwn(Door):
 
     facts: AsyncFacts
     people: AsyncPeople
+    stores: AsyncStores
 
     def __init__(self, seat: Seat) -> None:
         super().__init__(CoreCalls(seat), seat)
         self.facts = AsyncFacts(FactCalls(seat), seat)
         self.people = AsyncPeople(PeopleCalls(seat), seat)
+        self.stores = AsyncStores(StoreCalls(seat), seat)
 
     remember = awaiting(CoreCalls.remember)
     remember_many = awaiting(CoreCalls.remember_many)

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from holdfast.domain.errors import Unavailable
 from holdfast.operations.engine import TRIES, Engine
-from holdfast.operations.work import Steps, Work, Write
+from holdfast.operations.work import Read, Steps, Work, Write
 from holdfast.storage.keyring import StaleKeys
 from holdfast.surfaces.seat import Seat
 
@@ -98,7 +98,9 @@ def carry_out(seat: Seat, work: Work[T]) -> T:
 async def carry_out_async(seat: Seat, work: Work[T]) -> T:
     if seat.is_off:
         return _off(seat, work)
-    if isinstance(work, Steps):
+    if isinstance(work, Read) and not (work.aside or seat.is_remote):
+        return work.run()
+    if isinstance(work, Steps | Read):
         return await asyncio.to_thread(work.run)
     if seat.is_remote:
         return await asyncio.to_thread(seat.engine.write, work)

@@ -17,7 +17,7 @@ from holdfast.domain.retention import Ttl
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
 from holdfast.operations.remember import check_expected, provenance_of, scrubbed
-from holdfast.operations.resolve import Target, look_up_in, opened, require_delete, seek
+from holdfast.operations.resolve import Target, look_up_in, opened, require_creator, require_delete, seek
 from holdfast.storage.sealed import Head, Place
 from holdfast.storage.sealed_transaction import SealedTransaction, State
 
@@ -42,6 +42,8 @@ class Replaced:
 
     entry: Entry
     occurrences: int
+    at: int = 0
+    """Where in the text the one that was replaced stood."""
 
 
 def edit(engine: Engine, caller: Caller, target: Target, changes: Changes) -> Job[Entry]:
@@ -100,21 +102,29 @@ def replace_text(
         sealed = SealedTransaction(engine.sealed, tx, now)
         head = look_up_in(sealed, place, sought)
         check_expected(expected, head.row.revision)
+        if opened(head).content.media_type != TEXT:
+            raise NotText
         text = opened(head).text
         occurrences = text.count(old)
         if not occurrences:
             raise EditNoMatch
         changes = Changes(text=text.replace(old, new, 1))
         content = _changed(engine, opened(head), changes)
-        return Replaced(
-            _revise(engine, sealed, sought.entered, place, head, content, changes, "edit"), occurrences
-        )
+        revised = _revise(engine, sealed, sought.entered, place, head, content, changes, "edit")
+        return Replaced(revised, occurrences, text.find(old))
 
     return write
 
 
 def rename(
-    engine: Engine, caller: Caller, target: Target, new_key: str, to_space: SpaceRef, expected: int | None
+    engine: Engine,
+    caller: Caller,
+    target: Target,
+    new_key: str,
+    to_space: SpaceRef,
+    expected: int | None = None,
+    *,
+    creator_only: bool = False,
 ) -> Job[Entry]:
     """One transaction: the entry has its new name, or everything is as before. Moving it needs write on both sides."""
     now = engine.clock()
@@ -131,6 +141,8 @@ def rename(
         head = look_up_in(sealed, place, sought)
         check_expected(expected, head.row.revision)
         entry = opened(head)
+        if creator_only:
+            require_creator(engine, sought.entered, head)
         profile = PROFILES[entry.partition]
         refuse_reserved(key, entry.category, profile.reserved_heads)
         content = entry.content._replace(
@@ -172,7 +184,10 @@ def _changed(engine: Engine, entry: Entry, changes: Changes) -> Content:
     if changes.text is not None:
         if entry.encrypted:
             raise NotText("The entry is encrypted by its client; write it anew.")
-        content = content._replace(body=check_text(changes.text, limits.body_bytes), media_type=TEXT)
+        content = content._replace(
+            body=check_text(changes.text, limits.body_bytes, blank=PROFILES[entry.partition].allows_blank),
+            media_type=TEXT,
+        )
     if changes.hint is not None:
         content = content._replace(hint=check_hint(changes.hint, limits).strip())
     if changes.category is not None:

@@ -13,7 +13,7 @@ from uuid import UUID
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.blind import fingerprint
 from holdfast.domain.access import Op, may_flag
-from holdfast.domain.entry import BYTES, TEXT, Change, Content, Entry, Provenance, Source
+from holdfast.domain.entry import BYTES, Change, Content, Entry, Provenance, Source
 from holdfast.domain.errors import (
     AccessDenied,
     HoldfastError,
@@ -279,7 +279,7 @@ def _check_words(limits: Limits, caller: Caller, profile: Profile, draft: Draft)
     body = _body(limits, profile, draft)
     namespace = _label("namespace", draft.namespace, limits)
     hint = "" if draft.hint is None else check_hint(draft.hint, limits).strip()
-    media_type = TEXT if isinstance(draft.text, str) else BYTES
+    media_type = profile.media_type if isinstance(draft.text, str) else BYTES
     tags = () if draft.tags is None else check_tags(draft.tags, limits)
     conversation = None if draft.conversation is None else _label("conversation", draft.conversation, limits)
     speaker = None if draft.speaker is None else _label("speaker", draft.speaker, limits)
@@ -482,7 +482,7 @@ def _body(limits: Limits, profile: Profile, draft: Draft) -> bytes:
     if not profile.text_only or draft.encrypted:
         return check_bytes(draft.text, limits.body_bytes if profile.text_only else limits.value_bytes)
     text = draft.text.strip() if profile.trims_text and isinstance(draft.text, str) else draft.text
-    return check_text(text, limits.body_bytes)
+    return check_text(text, limits.body_bytes, blank=profile.allows_blank)
 
 
 def _request(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -> bytes:

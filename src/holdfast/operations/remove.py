@@ -18,7 +18,16 @@ from holdfast.operations.answers import Forgotten
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered
 from holdfast.operations.remember import check_expected
-from holdfast.operations.resolve import Sought, Target, deletable, look_up_in, opened, require_delete, seek
+from holdfast.operations.resolve import (
+    Sought,
+    Target,
+    deletable,
+    look_up_in,
+    opened,
+    require_creator,
+    require_delete,
+    seek,
+)
 from holdfast.storage.codec import prefix_label
 from holdfast.storage.sealed import Head, Place
 from holdfast.storage.sealed_transaction import SealedTransaction
@@ -26,7 +35,14 @@ from holdfast.storage.sealed_transaction import SealedTransaction
 RUNS_AT_ONCE = 1_000
 
 
-def trash(engine: Engine, caller: Caller, target: Target, expected: int | None = None) -> Job[Entry]:
+def trash(
+    engine: Engine,
+    caller: Caller,
+    target: Target,
+    expected: int | None = None,
+    *,
+    creator_only: bool = False,
+) -> Job[Entry]:
     now = engine.clock()
     sought = seek(engine, caller, target, Op.CHANGE, now)
     place = engine.sealed.place(sought.entered.space, now)
@@ -36,7 +52,7 @@ def trash(engine: Engine, caller: Caller, target: Target, expected: int | None =
         head = look_up_in(sealed, place, sought)
         check_expected(expected, head.row.revision)
         entry = opened(head)
-        require_delete(engine, sought.entered, head)
+        (require_creator if creator_only else require_delete)(engine, sought.entered, head)
         trashed = sealed.trash(place, head)
         sealed.audit("trash", caller.principal, entry.space, entry.id, entry.revision)
         return trashed

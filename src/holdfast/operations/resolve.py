@@ -113,6 +113,13 @@ def require_delete(engine: Engine, entered: Entered, head: Head) -> None:
         raise AccessDenied("Only who made this entry, or someone with manage, may remove it.")
 
 
+def require_creator(engine: Engine, entered: Entered, head: Head) -> None:
+    """For vocabularies in which not even manage removes what somebody else made."""
+    if head.row.owner != engine.sealed.blind(entered.caller.principal):
+        raise AccessDenied("Only who made this entry may remove or rename it.")
+    require_delete(engine, entered, head)
+
+
 def _readable(sought: Sought, heads: Sequence[Head]) -> Head:
     """The caller's own row, else the newest visible; its first room before others. Locked rows come last."""
     entered, now = sought.entered, sought.visible.now

@@ -30,4 +30,14 @@ class Steps(Generic[T]):
     off: Callable[[], T] | None = None
 
 
-Work = Write[T] | Steps[T]
+@dataclass(slots=True)
+class Read(Generic[T]):
+    """What turned out to be a read, of a call that may also write: answered where it stands, or in a thread when it
+    computes for milliseconds."""
+
+    run: Callable[[], T]
+    aside: bool = False
+    off: Callable[[], T] | None = None
+
+
+Work = Write[T] | Steps[T] | Read[T]

@@ -23,6 +23,7 @@ from holdfast.entrypoints.http.remote.administration import AsyncRemoteAdministr
 from holdfast.entrypoints.http.remote.facts import AsyncRemoteFacts, RemoteFacts
 from holdfast.entrypoints.http.remote.line import AsyncRemote, Remote
 from holdfast.entrypoints.http.remote.people import AsyncRemotePeople, RemotePeople
+from holdfast.entrypoints.http.remote.stores import AsyncRemoteStores, RemoteStores
 from holdfast.surfaces.core import CoreCalls
 from holdfast.surfaces.seat import SpaceId
 
@@ -44,6 +45,7 @@ class Client(Remote):
 
     facts: RemoteFacts
     people: RemotePeople
+    stores: RemoteStores
     administration: RemoteAdministration
 
     def __init__(
@@ -52,6 +54,7 @@ class Client(Remote):
         super().__init__(*opened_now(url, token, timeout, retries))
         self.facts = RemoteFacts(self._line, self._http)
         self.people = RemotePeople(self._line, self._http)
+        self.stores = RemoteStores(self._line, self._http)
         self.administration = RemoteAdministration(self._line, self._http)
 
     remember = sending_work(CoreCalls.remember)
@@ -109,6 +112,7 @@ class AsyncClient(AsyncRemote):
 
     facts: AsyncRemoteFacts
     people: AsyncRemotePeople
+    stores: AsyncRemoteStores
     administration: AsyncRemoteAdministration
 
     def __init__(
@@ -117,6 +121,7 @@ class AsyncClient(AsyncRemote):
         super().__init__(*opened_later(url, token, timeout, retries))
         self.facts = AsyncRemoteFacts(self._line, self._http)
         self.people = AsyncRemotePeople(self._line, self._http)
+        self.stores = AsyncRemoteStores(self._line, self._http)
         self.administration = AsyncRemoteAdministration(self._line, self._http)
 
     remember = sending_work_later(CoreCalls.remember)

@@ -30,7 +30,7 @@ from holdfast.entrypoints.opening import Running
 from holdfast.entrypoints.waiting import carry_out_async
 from holdfast.operations.answers import Remembered
 from holdfast.operations.once import once
-from holdfast.operations.work import Steps, Write
+from holdfast.operations.work import Read, Steps, Write
 from holdfast.surfaces.seat import Seat
 from holdfast.surfaces.wire.answers import REMEMBERED, STORED
 from holdfast.surfaces.wire.call import Call
@@ -202,6 +202,8 @@ async def _write(seat: Seat, call: Call, given: dict[str, Any], key: bytes | Non
     if repeat is not None and call.repeat is not None:
         call.repeat(given, repeat)
     work = call.run(call.surface(seat), **given)
+    if isinstance(work, Read):
+        return await carry_out_async(seat, work)
     if repeat is not None and call.repeat is None and not seat.is_off:
         asked = call.run.__qualname__, given
         work = once(seat.engine, seat.caller, repeat, asked, work, call.answer.show, call.answer.read)

@@ -11,6 +11,7 @@ from holdfast.surfaces.wire import administration_calls as administration
 from holdfast.surfaces.wire import core_calls as core
 from holdfast.surfaces.wire import fact_calls as facts
 from holdfast.surfaces.wire import people_calls as people
+from holdfast.surfaces.wire import store_calls as stores
 from holdfast.surfaces.wire.call import Call
 from holdfast.surfaces.wire.fields import Field, Kind
 
@@ -108,6 +109,7 @@ ROUTES = (
     Route("people", "GET", "proposals", people.PROPOSALS),
     Route("people", "POST", "proposals/{id}/approve", people.APPROVE),
     Route("people", "POST", "proposals/{id}/refuse", people.REFUSE),
+    Route("stores", "POST", "memory/tool", stores.MEMORY),
     Route(
         "administration", "PUT", "chats/{chat}/participants", administration.SET_PARTICIPANTS, "participants"
     ),

@@ -32,6 +32,7 @@ class Kind(StrEnum):
     DATA = "bytes"
     TABLE = "table"
     ROWS = "rows"
+    ANY = "any JSON value"
 
 
 _JSON: Mapping[Kind, Schema] = {
@@ -44,6 +45,7 @@ _JSON: Mapping[Kind, Schema] = {
     Kind.DATA: {"type": "string", "format": "byte"},
     Kind.TABLE: {"type": "object"},
     Kind.ROWS: {"type": "array", "items": {"type": "object"}},
+    Kind.ANY: {},
 }
 """What JSON writes for a value."""
 
@@ -97,6 +99,8 @@ def _same(field: Field, other: Field) -> bool:
 
 
 def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    if "type" not in schema:
+        return schema
     shown = schema | {"type": [schema["type"], "null"]}
     return shown | ({"enum": [*schema["enum"], None]} if "enum" in schema else {})
 

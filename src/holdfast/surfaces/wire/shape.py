@@ -43,6 +43,8 @@ class Shape(Generic[T]):
     made_of: Callable[[Json], T]
     quickly: Callable[[T], Json] | None = None
     """The same as the parts say, where that takes too long."""
+    whole: Json | None = None
+    """The schema of an answer that is not an object of parts, with an example."""
 
     def show(self, value: T) -> Json:
         if self.quickly is not None:
@@ -56,9 +58,13 @@ class Shape(Generic[T]):
 
     def read(self, shown: Json) -> T:
         """What a newer server says besides is passed over."""
+        if self.whole is not None:
+            return self.made_of(shown)
         return self.made_of({part.name: shown[part.name] for part in self.parts if part.name in shown})
 
     def schema(self) -> Json:
+        if self.whole is not None:
+            return self.whole
         return {
             "type": "object",
             "properties": {part.name: dict(part.schema) for part in self.parts},

@@ -1,0 +1,335 @@
+"""What the `memory` tool may be asked, as one type of request, and the three ways of asking: by path, by scope or store
+and key, and by the eight older actions. Nothing here knows an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from holdfast.domain.errors import (
+    HoldfastError,
+    InvalidField,
+    InvalidKey,
+    InvalidLevel,
+    MissingField,
+    MissingKey,
+    MissingValue,
+)
+from holdfast.domain.limits import check_flag, check_words, is_text
+from holdfast.domain.retention import Ttl
+
+ROOT = "/memories"
+SHARED = "shared"
+LONGEST_PATH = 1_024
+LONGEST_KEY = 200
+LEVELS = ("search", "read", "readwrite")
+DEFAULT_LEVEL = "read"
+
+
+class Scope(StrEnum):
+    """Stores that are meant by their part in the call: the agent's own, that of the user it works for, that of the
+    chat it works in."""
+
+    AGENT = "agent"
+    USER = "user"
+    CHAT = "chat"
+
+
+Store = Scope | str
+"""A scope, or a store's id or reference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where one entry lies."""
+
+    store: Store
+    key: str
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    spot: Spot
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    store: Store
+    prefix: str = ""
+    namespace: str = ""
+    limit: int | None = None
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    spot: Spot
+    value: Any = field(repr=False)
+    ttl: Ttl = None
+    encrypted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    spot: Spot
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    spot: Spot
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    spot: Spot
+    to: Spot
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    query: str
+    store: Store | None = None
+    """None: every store that can be searched."""
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    store: Store
+    agent: str
+    level: str
+    ttl: Ttl = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unshare:
+    store: Store
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    pass
+
+
+Request = View | Listing | Create | Edit | Delete | Rename | Search | Share | Unshare | Stores
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """What an address names: a store; an entry in it, or what lies under a prefix."""
+
+    store: Store
+    key: str | None = None
+    prefix: str = ""
+
+
+Said = Mapping[str, Any]
+"""What was said, without what was left out."""
+
+
+class _Asked:
+    """One command with its arguments, whichever vocabulary it came in."""
+
+    def __init__(self, command: str, said: Said, address: Callable[[Said], _Address]) -> None:
+        self.command = command
+        self.said = said
+        self._address = address
+
+    def needed(self, name: str, refusal: type[HoldfastError] = MissingField) -> Any:
+        if name not in self.said:
+            raise refusal(f"`{name}` is required for {self.command}.")
+        return self.said[name]
+
+    def text(self, name: str) -> str:
+        value = self.needed(name)
+        if not is_text(value):
+            raise InvalidField(f"`{name}` must be text.")
+        return value
+
+    @property
+    def address(self) -> _Address:
+        return self._address(self.said)
+
+    @property
+    def namespace(self) -> str:
+        return check_words("namespace", self.said.get("namespace", ""))
+
+    @property
+    def spot(self) -> Spot:
+        address = self.address
+        if not address.key:
+            raise MissingKey(f"`path` (or `key`) must name an entry for {self.command}.")
+        return Spot(address.store, address.key, self.namespace)
+
+
+def parse(said: Said) -> Request:
+    """The request that was made, in whichever of the three vocabularies."""
+    if "action" in said:
+        if "command" in said:
+            raise InvalidField("Say `command` or `action`, not both.")
+        return _parse_action(said)
+    if "command" not in said:
+        raise MissingField(f"`command` is required: one of {', '.join(COMMANDS)}.")
+    address = _by_path if "path" in said else _by_key
+    return _built(COMMANDS, _Asked(_word("command", said["command"]), said, address), "command")
+
+
+def _parse_action(said: Said) -> Request:
+    if "path" in said:
+        raise InvalidField("An `action` names its entry by `store` and `key`; a `path` goes with `command`.")
+    value = {"content": said["value"]} if "value" in said else {}
+    return _built(ACTIONS, _Asked(_word("action", said["action"]), {**said, **value}, _by_key), "action")
+
+
+def _word(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidField(f"`{name}` must be text.")
+    return value
+
+
+def _built(table: Mapping[str, Callable[[_Asked], Request]], asked: _Asked, what: str) -> Request:
+    build = table.get(asked.command)
+    if build is None:
+        raise InvalidField(f"Unknown {what} `{asked.command[:64]}`; there are {', '.join(table)}.")
+    return build(asked)
+
+
+def _by_path(said: Said) -> _Address:
+    if any(name in said for name in ("scope", "store", "key")):
+        raise InvalidField("Name the entry by `path`, or by `scope` or `store` and `key`, not both.")
+    return address_of(said["path"])
+
+
+def address_of(path: object) -> _Address:
+    """`/memories/<key>` is in the own store, `/memories/shared/<store>/<key>` in another; a slash at the end lists."""
+    if not is_text(path) or len(path) > LONGEST_PATH:
+        raise InvalidField(f"`path` must be text of at most {LONGEST_PATH} characters.")
+    if path != ROOT and not path.startswith(ROOT + "/"):
+        raise InvalidField(f"`path` must start with {ROOT}/, for example {ROOT}/preferences.")
+    parts = path[len(ROOT) + 1 :].split("/")
+    if any(part in ("", ".", "..") for part in parts[:-1]) or parts[-1] in (".", ".."):
+        raise InvalidField("`path` must not hold empty parts, `.` or `..`.")
+    if parts[0] != SHARED:
+        return _inside(Scope.AGENT, parts)
+    if len(parts) == 2 and parts[1]:
+        return _Address(parts[1])
+    if len(parts) < 3:
+        raise InvalidField(f"Name the store: {ROOT}/{SHARED}/<store id>/, or ask for `stores`.")
+    return _inside(parts[1], parts[2:])
+
+
+def _inside(store: Store, parts: list[str]) -> _Address:
+    key = "/".join(parts)
+    return _Address(store, key=_key(key)) if parts[-1] else _Address(store, prefix=key)
+
+
+def _by_key(said: Said) -> _Address:
+    store = _store(said)
+    prefix = check_words("prefix", said.get("prefix", ""))
+    return _Address(store, _key(said["key"]), prefix) if "key" in said else _Address(store, None, prefix)
+
+
+def _store(said: Said) -> Store:
+    if "scope" in said and "store" in said:
+        raise InvalidField("Say `scope` or `store`, not both.")
+    if "store" in said:
+        store = check_words("store", said["store"])
+        if not store:
+            raise InvalidField("`store` must not be empty; leave it out to mean your own.")
+        return store
+    try:
+        return Scope(said.get("scope", Scope.AGENT))
+    except ValueError:
+        raise InvalidField(f"`scope` is one of {', '.join(Scope)}.") from None
+
+
+def _key(key: object) -> str:
+    if not is_text(key):
+        raise InvalidKey("A key must be text.")
+    if len(key) > LONGEST_KEY:
+        raise InvalidKey(f"A key may have {LONGEST_KEY} characters.")
+    return key.strip()
+
+
+def _view(asked: _Asked) -> Request:
+    return View(asked.spot) if asked.address.key else _list(asked)
+
+
+def _list(asked: _Asked) -> Request:
+    address, said = asked.address, asked.said
+    return Listing(address.store, address.prefix, asked.namespace, said.get("limit"), said.get("cursor"))
+
+
+def _create(asked: _Asked) -> Request:
+    spot, said = asked.spot, asked.said
+    value = asked.needed("content", MissingValue)
+    return Create(spot, value, said.get("ttl"), check_flag("encrypted", said.get("encrypted", False)))
+
+
+def _edit(asked: _Asked) -> Request:
+    spot, old = asked.spot, asked.text("old_str")
+    if not old:
+        raise MissingField("`old_str` must not be empty for edit.")
+    return Edit(spot, old, asked.text("new_str"))
+
+
+def _rename(asked: _Asked) -> Request:
+    """The new name is a path, or a key in the same store."""
+    spot, name = asked.spot, asked.text("new_str")
+    if name == ROOT or name.startswith(ROOT + "/"):
+        address = address_of(name)
+    else:
+        address = _Address(spot.store, _key(name))
+    if not address.key:
+        raise MissingKey("`new_str` must name an entry for rename.")
+    return Rename(spot, Spot(address.store, address.key, spot.namespace))
+
+
+def _search(asked: _Asked) -> Request:
+    said = asked.said
+    where = asked.address.store if {"path", "scope", "store"} & said.keys() else None
+    return Search(asked.text("query"), where, said.get("limit"))
+
+
+def _share(asked: _Asked) -> Request:
+    agent, level = asked.text("agent"), asked.said.get("level", DEFAULT_LEVEL)
+    if level not in LEVELS:
+        raise InvalidLevel(f"The level must be one of {', '.join(LEVELS)}.")
+    return Share(asked.address.store, agent, level, asked.said.get("ttl"))
+
+
+def _unshare(asked: _Asked) -> Request:
+    return Unshare(asked.address.store, asked.text("agent"))
+
+
+def _stores(_: _Asked) -> Request:
+    return Stores()
+
+
+COMMANDS: Mapping[str, Callable[[_Asked], Request]] = {
+    "view": _view,
+    "create": _create,
+    "edit": _edit,
+    "delete": lambda asked: Delete(asked.spot),
+    "rename": _rename,
+    "search": _search,
+    "share": _share,
+    "unshare": _unshare,
+    "stores": _stores,
+}
+ACTIONS: Mapping[str, Callable[[_Asked], Request]] = {
+    "get": lambda asked: View(asked.spot),
+    "set": _create,
+    "delete": COMMANDS["delete"],
+    "list": _list,
+    "search": _search,
+    "share": _share,
+    "unshare": _unshare,
+    "stores": _stores,
+}

@@ -1,0 +1,367 @@
+"""The stores vocabulary: the `memory` tool, whose stores are spaces, and what skills keep beside it out of a model's
+sight. Every entry belongs to who wrote it, as the door knows them; no argument says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar, assert_never
+
+from holdfast.contracts.storage import Job
+from holdfast.domain.access import Op
+from holdfast.domain.entry import JSON, Entry
+from holdfast.domain.errors import AccessDenied, InvalidField, NotFound
+from holdfast.domain.grant import Level
+from holdfast.domain.partition import Partition
+from holdfast.domain.principal import Caller, PrincipalKind
+from holdfast.domain.profile import STORES, STORES_JSON
+from holdfast.domain.retention import Ttl
+from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
+from holdfast.operations import edit, read, remember, remove, share, spaces
+from holdfast.operations.answers import Remembered
+from holdfast.operations.ask import Ask, check_question
+from holdfast.operations.edit import Replaced
+from holdfast.operations.engine import Engine
+from holdfast.operations.enter import Entered, SpaceRef
+from holdfast.operations.remember import Asked, Draft
+from holdfast.operations.resolve import Target
+from holdfast.operations.work import Read, Work, Write
+from holdfast.storage.sealed import Filter
+from holdfast.surfaces.seat import Seat, filter_of
+from holdfast.surfaces.store_requests import (
+    ROOT,
+    SHARED,
+    Create,
+    Delete,
+    Edit,
+    Listing,
+    Rename,
+    Request,
+    Scope,
+    Search,
+    Share,
+    Spot,
+    Store,
+    Stores,
+    Unshare,
+    View,
+    parse,
+)
+from holdfast.surfaces.wire.shape import moment
+
+ROOM = (Partition.STORES,)
+LISTED = 100
+FOUND = 10
+AROUND = 40
+"""Characters shown on either side of an edited passage."""
+_SOURCES = {"own": "self", "session user": "user"}
+
+T = TypeVar("T")
+Answer = Any
+"""What the tool answers: null, a sentence, or an object, as JSON has them."""
+
+
+class StoreCalls:
+    def __init__(self, seat: Seat) -> None:
+        self._seat = seat
+
+    def memory(
+        self,
+        command: str | None = None,
+        *,
+        action: str | None = None,
+        path: str | None = None,
+        scope: str | None = None,
+        store: str | None = None,
+        key: str | None = None,
+        namespace: str | None = None,
+        content: Any = None,
+        value: Any = None,
+        old_str: str | None = None,
+        new_str: str | None = None,
+        query: str | None = None,
+        prefix: str | None = None,
+        agent: str | None = None,
+        level: str | None = None,
+        ttl: Ttl = None,
+        encrypted: bool | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Work[Answer]:
+        """The memory tool: `view`, `create`, `edit`, `delete`, `rename`, `search`, `share`, `unshare` and `stores`,
+        with a `path` (`/memories/KEY`, `/memories/shared/STORE/KEY`) or `scope` or `store` and `key`; or, as `action`,
+        `get`, `set`, `delete`, `list`, `search`, `share`, `unshare` and `stores`."""
+        said = {
+            "command": command, "action": action, "path": path, "scope": scope, "store": store, "key": key,
+            "namespace": namespace, "content": content, "value": value, "old_str": old_str, "new_str": new_str,
+            "query": query, "prefix": prefix, "agent": agent, "level": level, "ttl": ttl, "encrypted": encrypted,
+            "limit": limit, "cursor": cursor,
+        }  # fmt: skip
+        return _work(self._seat, parse({name: one for name, one in said.items() if one is not None}))
+
+
+def _work(seat: Seat, request: Request) -> Work[Answer]:
+    match request:
+        case View(spot):
+            return Read(lambda: _view(seat, spot))
+        case Listing():
+            return Read(lambda: _list(seat, request), off=lambda: _nothing(seat))
+        case Create():
+            return _create(seat, request)
+        case Edit(spot, old, new):
+            return _then(
+                lambda: edit.replace_text(seat.engine, seat.caller, _target(seat, spot), old, new, None),
+                lambda done: _edited(seat, spot, old, new, done),
+            )
+        case Delete(spot):
+            return _then(
+                lambda: remove.trash(seat.engine, seat.caller, _target(seat, spot), creator_only=True),
+                lambda _: f"deleted {_path(seat, spot)}",
+            )
+        case Rename(spot, to):
+            return _then(
+                lambda: _rename(seat, spot, to),
+                lambda _: f"renamed {_path(seat, spot)} to {_path(seat, to)}",
+            )
+        case Search():
+            return Read(lambda: _search(seat, request), aside=True, off=lambda: _nothing(seat))
+        case Share():
+            return _share(seat, request)
+        case Unshare():
+            return _unshare(seat, request)
+        case Stores():
+            return Read(lambda: _stores(seat), off=lambda: {"stores": [], "note": seat.reason})
+        case never:
+            assert_never(never)
+
+
+def _then(prepare: Callable[[], Job[T]], show: Callable[[T], Answer]) -> Write[Answer]:
+    """A write whose answer is told in the tool's words."""
+
+    def prepared() -> Job[Answer]:
+        job = prepare()
+        return lambda tx: show(job(tx))
+
+    return Write(prepared)
+
+
+def _nothing(seat: Seat) -> Answer:
+    return {"entries": [], "note": seat.reason}
+
+
+def _view(seat: Seat, spot: Spot) -> Answer:
+    """The entry, or null when there is none."""
+    engine, caller, where = seat.engine, seat.caller, space_meant(seat.caller, spot.store)
+    try:
+        if spot.namespace:
+            entry = read.get(engine, caller, _target(seat, spot))
+        else:
+            entry = read.get_by_key(engine, caller, spot.key, where, ROOM)
+    except NotFound:
+        return None
+    return _shown(engine, caller, entry)
+
+
+def _list(seat: Seat, asked: Listing) -> Answer:
+    """What a model may see of a store, newest change first."""
+    engine, caller = seat.engine, seat.caller
+    wanted = Filter(asked.namespace, filter_of(asked.prefix).prefix)
+    page = read.list_entries(
+        engine,
+        caller,
+        read.Listing(ROOM, space_meant(caller, asked.store), wanted, asked.limit or LISTED, asked.cursor),
+    )
+    answer: dict[str, Any] = {"entries": [_shown(engine, caller, entry) for entry in page]}
+    return answer if page.cursor is None else answer | {"cursor": page.cursor}
+
+
+def _create(seat: Seat, asked: Create) -> Write[Answer]:
+    draft = Draft(
+        "", asked.spot.key, ttl=asked.ttl, encrypted=asked.encrypted, namespace=asked.spot.namespace
+    )
+    if isinstance(asked.value, str):
+        profile, draft = STORES, draft._replace(text=asked.value)
+    else:
+        profile, draft = STORES_JSON, draft._replace(text=as_json(asked.value))
+    request = Asked(profile, space_meant(seat.caller, asked.spot.store), draft)
+
+    def not_kept() -> Answer:
+        kept = remember.not_kept(seat.limits, seat.caller, request, seat.reason, seat.clock())
+        return {"persisted": kept.persisted, "note": kept.note}
+
+    work = _then(
+        lambda: remember.remember(seat.engine, seat.caller, request),
+        lambda kept: _created(seat, asked.spot, kept),
+    )
+    return Write(work.prepare, off=not_kept)
+
+
+def _created(seat: Seat, spot: Spot, kept: Remembered) -> str:
+    left_out = f"; {kept.redacted} secrets were left out" if kept.redacted else ""
+    return f"created {_path(seat, spot)}{left_out}"
+
+
+def _edited(seat: Seat, spot: Spot, old: str, new: str, done: Replaced) -> Answer:
+    """Where the passage stood, before and after, and how often it had occurred: only the first was replaced."""
+    text, at = done.entry.text, done.at
+    before, after = text[max(0, at - AROUND) : at], text[at + len(new) : at + len(new) + AROUND]
+    return {
+        "edited": _path(seat, spot),
+        "occurrences": done.occurrences,
+        "diff": f"- {before}{old}{after}\n+ {before}{new}{after}",
+    }
+
+
+def _rename(seat: Seat, spot: Spot, to: Spot) -> Job[Entry]:
+    there = (
+        None
+        if to.store == spot.store
+        else space_meant(seat.caller, to.store) or own_space(seat.caller.principal)
+    )
+    return edit.rename(seat.engine, seat.caller, _target(seat, spot), to.key, there, creator_only=True)
+
+
+def _search(seat: Seat, asked: Search) -> Answer:
+    engine, caller = seat.engine, seat.caller
+    where = None if asked.store is None else (space_meant(caller, asked.store),)
+    ask = Ask(check_question(asked.query), ROOM, asked.limit or FOUND, spaces=where)
+    from holdfast.operations.recall import recall  # numpy, which keeping and reading need not wait for
+
+    hits = recall(engine, caller, ask)
+    answer: dict[str, Any] = {"entries": [_shown(engine, caller, hit.entry) for hit in hits]}
+    return answer if hits.note is None else answer | {"note": hits.note}
+
+
+def _share(seat: Seat, asked: Share) -> Work[Answer]:
+    return _then(
+        lambda: share.share(
+            seat.engine,
+            seat.caller,
+            space_meant(seat.caller, asked.store),
+            asked.agent,
+            asked.level,
+            asked.ttl,
+        ),
+        lambda grant: f"shared {_folder(seat, asked.store)} with {grant.grantee} at {grant.level.label}",
+    )
+
+
+def _unshare(seat: Seat, asked: Unshare) -> Work[Answer]:
+    return _then(
+        lambda: share.unshare(seat.engine, seat.caller, space_meant(seat.caller, asked.store), asked.agent),
+        lambda done: (
+            f"unshared {_folder(seat, asked.store)}: {done.revoked + done.cascaded} grants taken back"
+        ),
+    )
+
+
+def _stores(seat: Seat) -> Answer:
+    """The own store first, then what was granted, then what this chat and this user open."""
+    engine, caller = seat.engine, seat.caller
+    entered = spaces.enterable(engine, caller, Op.SEARCH, engine.clock())
+    names = [store_id(caller, one.space) for one in entered]
+    return {
+        "stores": [
+            {
+                "storeId": name if names.count(name) == 1 else f"{one.space.kind.label}:{one.space.ref}",
+                "level": min(one.level, Level.READWRITE).label,
+                "source": _source(caller, one),
+            }
+            for name, one in zip(names, entered, strict=True)
+        ]
+    }
+
+
+def _source(caller: Caller, entered: Entered) -> str:
+    if entered.space.kind is SpaceKind.SHARED and entered.space.owner == caller.principal:
+        return SHARED
+    reason = entered.decision.reason.value
+    return _SOURCES.get(reason, reason)
+
+
+def space_meant(caller: Caller, store: Store) -> SpaceRef:
+    """The space of a store as a caller names it. A scope never names a space that the door did not vouch for."""
+    match store:
+        case Scope.AGENT:
+            return None
+        case Scope.USER:
+            user = caller.principal if caller.principal.kind is PrincipalKind.USER else caller.session_user
+            if user is None:
+                raise AccessDenied("This call is made for no user, so there is no user's store.")
+            return own_space(user)
+        case Scope.CHAT:
+            if len(caller.chats) != 1:
+                raise AccessDenied("This call is made in no chat, or in several; name the store by its id.")
+            return SpaceName(SpaceKind.CHAT, next(iter(caller.chats)))
+        case str():
+            return None if store == caller.principal.id else store
+
+
+def store_id(caller: Caller, space: Space) -> str:
+    """What a store is called in answers: who or what it belongs to, as the seat knows it; an id where that would be
+    ambiguous or cannot stand in a path."""
+    if space.owner == caller.principal and space.kind is not SpaceKind.SHARED:
+        return caller.principal.id
+    if space.kind is SpaceKind.SHARED or space.ref == caller.principal.id or "/" in space.ref:
+        return str(space.id) if space.stored else f"{space.kind.label}:{space.ref}"
+    return space.ref
+
+
+def _target(seat: Seat, spot: Spot) -> Target:
+    return Target(spot.key, None, space_meant(seat.caller, spot.store), spot.namespace, ROOM)
+
+
+def _folder(seat: Seat, store: Store) -> str:
+    match store:
+        case Scope.AGENT:
+            return f"{ROOT}/"
+        case Scope():
+            where = space_meant(seat.caller, store)
+            name = where.ref if isinstance(where, SpaceName) else str(where)
+            return f"{ROOT}/{SHARED}/{name}/"
+        case _:
+            own = store == seat.caller.principal.id
+            return f"{ROOT}/" if own else f"{ROOT}/{SHARED}/{store}/"
+
+
+def _path(seat: Seat, spot: Spot) -> str:
+    return _folder(seat, spot.store) + spot.key
+
+
+def as_json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidField("A value must be text, or something that JSON can write.") from None
+
+
+def value_of(entry: Entry) -> Any:
+    """As it was given. Secrets may have been cut out of JSON so that it is none any more; then its text."""
+    if not entry.content.is_text:
+        return entry.value
+    if entry.content.media_type != JSON:
+        return entry.text
+    try:
+        return json.loads(entry.text)
+    except ValueError:
+        return entry.text
+
+
+def _shown(engine: Engine, caller: Caller, entry: Entry) -> dict[str, Any]:
+    own = engine.sealed.own_space(caller.principal)
+    space = own if own is not None and own.id == entry.space else engine.sealed.space(entry.space)
+    shown: dict[str, Any] = {
+        "key": entry.key,
+        "value": value_of(entry),
+        "storeId": str(entry.space) if space is None else store_id(caller, space),
+        "owner_id": str(entry.owner),
+        "created_at": moment(entry.created_us),
+        "updated_at": moment(entry.updated_us),
+    }
+    if entry.expires_us is not None:
+        shown["expires_at"] = moment(entry.expires_us)
+    if entry.namespace:
+        shown["namespace"] = entry.namespace
+    if entry.encrypted:
+        shown["encrypted"] = True
+    return shown

@@ -1,0 +1,96 @@
+"""The rows of the stores vocabulary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.domain.errors import InvalidKey, InvalidLevel
+from holdfast.domain.retention import CENTURY_SECONDS
+from holdfast.surfaces.store_requests import ACTIONS, COMMANDS, LEVELS, LONGEST_KEY, LONGEST_PATH, Scope
+from holdfast.surfaces.stores import StoreCalls
+from holdfast.surfaces.wire.call import Call
+from holdfast.surfaces.wire.fields import Kind
+from holdfast.surfaces.wire.shape import Shape
+from holdfast.surfaces.wire.words import CURSOR, LIMIT, field
+
+_PATH = {"pattern": "^/memories(/.*)?$", "maxLength": LONGEST_PATH}
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+ANSWER: Shape[Any] = Shape(
+    "MemoryAnswer",
+    (),
+    _as_it_is,
+    _as_it_is,
+    whole={
+        "description": "`view`: the entry, or null. A folder, or `search`: {entries}. `stores`: {stores}. `edit`: "
+        "{edited, occurrences, diff}. Other commands: a sentence that says what was done.",
+        "type": ["object", "string", "null"],
+        "examples": ["created /memories/preferences"],
+    },
+)
+_COMMAND = field("command", Kind.TEXT, "What to do.", "create", bounds={"enum": list(COMMANDS)})
+TOOL_FIELDS = (
+    _COMMAND,
+    field(
+        "path",
+        Kind.TEXT,
+        "`/memories/KEY` in the own store, `/memories/shared/STORE/KEY` in another; `/` at the end lists.",
+        "/memories/preferences",
+        bounds=_PATH,
+    ),
+    field("content", Kind.ANY, "What to keep: text, or any JSON.", "Prefers short answers"),
+    field("old_str", Kind.TEXT, "edit: the passage, exactly as it stands; the first one is replaced."),
+    field("new_str", Kind.TEXT, "edit: what to put there. rename: the new path or key."),
+    field("query", Kind.TEXT, "search: a question, in words."),
+    field("agent", Kind.TEXT, "share, unshare: whom, as kind:id; a bare id is an agent."),
+    field(
+        "level",
+        Kind.TEXT,
+        "share: how far in; default: read.",
+        wrong=InvalidLevel,
+        bounds={"enum": list(LEVELS)},
+    ),
+    field(
+        "scope",
+        Kind.TEXT,
+        "In place of a path, with `key`: the own store, that of the user or that of the chat.",
+        bounds={"enum": list(Scope)},
+    ),
+    field("store", Kind.TEXT, "In place of a path, with `key`: a store's id."),
+    field(
+        "key",
+        Kind.TEXT,
+        "The entry's name in that store.",
+        wrong=InvalidKey,
+        bounds={"maxLength": LONGEST_KEY},
+    ),
+    field("namespace", Kind.TEXT, "A room of keys of its own inside a store."),
+    field(
+        "ttl",
+        Kind.WHOLE,
+        "create, share: how long it holds, in seconds; 0: for ever.",
+        bounds={"minimum": 0, "maximum": CENTURY_SECONDS},
+    ),
+    field("encrypted", Kind.SWITCH, "create: the client encrypted the text: kept as it is, never indexed."),
+    field("prefix", Kind.TEXT, "What listed keys begin with, literally."),
+    LIMIT,
+    CURSOR,
+    field(
+        "action",
+        Kind.TEXT,
+        "The older words, with `store` and `key`, in place of `command`.",
+        bounds={"enum": list(ACTIONS)},
+    ),
+    field("value", Kind.ANY, "set: what to keep."),
+)
+_ONE_WORD = {
+    "oneOf": [
+        {"required": [name], "properties": {name: {"type": "string"}, other: {"type": "null"}}}
+        for name, other in (("command", "action"), ("action", "command"))
+    ]
+}
+MEMORY = Call(StoreCalls, StoreCalls.memory, TOOL_FIELDS, ANSWER, writes=True, rules=_ONE_WORD)
