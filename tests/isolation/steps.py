@@ -360,12 +360,17 @@ def _list(
     wanted: Wanted,
     query: tuple[tuple[str, str], ...],
     limit: int,
+    begun_in: Space | None = None,
 ) -> None:
+    """`begun_in` is where the first page was read: a name may mean another space by now."""
     answer = world.ask(actor, Request("GET", "entries", query))
     try:
         space, _, _ = world.model.enter(actor, ref, READ, writes=False)
     except Refused as refusal:
         world.refused(answer, refusal)
+        return
+    if begun_in not in (None, space):
+        world.equal(answer.code, "invalid_field", "a cursor of another space")
         return
     world.equal(answer.status, 200, "status of a list")
     said = answer.json
@@ -375,7 +380,8 @@ def _list(
     world.check("locked" not in said, "nothing is locked")
     if more is not None:
         plain = tuple(pair for pair in query if pair[0] != "cursor")
-        world.cursors = [*world.cursors[-40:], (actor, "entries", plain, said["cursor"], (ref, more, limit))]
+        told = (ref, more, limit, space)
+        world.cursors = [*world.cursors[-40:], (actor, "entries", plain, said["cursor"], told)]
 
 
 @step(12)
@@ -383,10 +389,10 @@ def follow_cursor(world: World) -> None:
     """A further page for the caller it was made for; nothing for another caller or another question."""
     if not world.cursors:
         return
-    maker, path, query, cursor, (ref, wanted, limit) = world.rng.choice(world.cursors)
+    maker, path, query, cursor, (ref, wanted, limit, space) = world.rng.choice(world.cursors)
     further = (*query, ("cursor", cursor))
     if world.chance(0.5) and path == "entries":
-        _list(world, maker, ref, wanted, further, limit)
+        _list(world, maker, ref, wanted, further, limit, space)
         return
     actor = world.actor() if world.chance(0.8) else maker
     if actor is maker:
@@ -438,7 +444,7 @@ def trashed(world: World) -> None:
     world.rows(answer.json["entries"], rows[:limit])
     world.equal(answer.json["cursor"] is not None, len(rows) >= limit, "whether there may be more trash")
     if answer.json["cursor"] is not None:
-        kept = (actor, "trash", query, answer.json["cursor"], (ref, None, limit))
+        kept = (actor, "trash", query, answer.json["cursor"], (ref, None, limit, None))
         world.cursors = [*world.cursors[-40:], kept]
 
 
