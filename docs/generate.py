@@ -33,6 +33,7 @@ DOORS: dict[str, tuple[str, type]] = {
     "facts": ("alice.facts", door.Facts),
     "people": ("alice.people", door.People),
     "stores": ("helper.stores", door.Stores),
+    "files": ("alice.files", door.Files),
     "handle": ("handle", door.Handle),
     "administration": ("admin", door.Administration),
     "keys": ("memory.keys", Keys),

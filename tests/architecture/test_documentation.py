@@ -19,6 +19,7 @@ from holdfast.entrypoints import python as door
 from holdfast.entrypoints.cli.commands import COMMANDS
 from holdfast.entrypoints.doors.administration import Administration, AsyncAdministration
 from holdfast.entrypoints.doors.facts import AsyncFacts, Facts
+from holdfast.entrypoints.doors.files import AsyncFiles, Files
 from holdfast.entrypoints.doors.handle import AsyncHandle, Handle
 from holdfast.entrypoints.doors.people import AsyncPeople, People
 from holdfast.entrypoints.doors.stores import AsyncStores, Stores
@@ -62,6 +63,7 @@ DOORS = (
     door.Memory,
     door.Own,
     Facts,
+    Files,
     People,
     Stores,
     Handle,
@@ -72,6 +74,7 @@ AWAITED = (
     door.AsyncMemory,
     door.AsyncOwn,
     AsyncFacts,
+    AsyncFiles,
     AsyncPeople,
     AsyncStores,
     AsyncHandle,
@@ -298,7 +301,7 @@ def test_every_command_is_documented() -> None:
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient], ids=lambda kind: kind.__name__)
 def test_a_client_has_the_calls_of_the_python_door(kind: type) -> None:
-    assert sorted(set(public(door.Own)) - {"facts"} - set(public(kind))) == []
+    assert sorted(set(public(door.Own)) - {"facts", "files"} - set(public(kind))) == []
 
 
 @pytest.mark.parametrize("page", [*PAGES, *DEPLOYED], ids=lambda page: str(page.relative_to(ROOT)))

@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from holdfast.domain.entry import Entry, Source
@@ -129,6 +130,16 @@ def quoted(text: str) -> str:
     return f'"{_ODD.sub(_escape, text)}"'
 
 
+def seen(text: str) -> str:
+    """One line of characters that a person can see; all others as JSON writes them."""
+    return "".join(
+        each
+        if each.isprintable() and each not in _UNSEEN and each not in _BLANK
+        else "".join(f"\\u{unit:04x}" for unit in _utf16(each))
+        for each in text
+    )
+
+
 def by_category(named: Iterable[tuple[str, str]]) -> tuple[Category, ...]:
     """Pairs of category and key, newest first, as counts with the newest keys, by name."""
     keys: dict[str, list[str]] = {}
@@ -147,17 +158,27 @@ def always_line(entry: Entry, elsewhere: Space | None) -> str:
     return f"- {quoted(entry.text)} ({', '.join(origin)})"
 
 
+def by_name(files: Iterable[Entry]) -> list[Entry]:
+    return sorted(files, key=lambda file: (file.key.casefold(), file.key))
+
+
 def index_lines(files: Iterable[Entry]) -> list[str]:
     """Name and description of each file, by name, up to the size an index may have."""
-    lines: list[str] = []
+    return within_index(
+        f"- {quoted(file.key)}: {quoted(file.hint)} ({_written(file)})" for file in by_name(files)
+    )
+
+
+def within_index(lines: Iterable[str]) -> list[str]:
+    """The first lines, as many and as large as an index may be."""
+    kept: list[str] = []
     size = 0
-    for entry in sorted(files, key=lambda file: (file.key.casefold(), file.key))[:INDEX_LINES]:
-        line = f"- {quoted(entry.key)}: {quoted(entry.hint)} ({_written(entry)})"
+    for line in islice(lines, INDEX_LINES):
         size += _size(line) + 1
         if size > INDEX_BYTES:
             break
-        lines.append(line)
-    return lines
+        kept.append(line)
+    return kept
 
 
 def category_line(category: Category, *, at_least: bool) -> str:

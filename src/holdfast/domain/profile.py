@@ -48,6 +48,8 @@ class Profile:
     """Of what is given as text."""
     allows_blank: bool = False
     reserved_heads: tuple[str, ...] = ()
+    of_files: bool = False
+    """Keys are names of files, unique without their case; categories are the types of files."""
 
 
 CORE = Profile("core", Partition.NOTES, Retention(Zero.REFUSED), Delete.TRASH, KeyRule.GIVEN_OR_MADE)
@@ -93,7 +95,7 @@ STORES = Profile(
 STORES_JSON = replace(STORES, media_type=JSON)
 """For values that are not text: kept as JSON, found by their words, not edited as text."""
 
-FILES = Profile("files", Partition.FILES, Retention(Zero.NONE), Delete.TRASH, KeyRule.GIVEN)
+FILES = Profile("files", Partition.FILES, Retention(Zero.NONE), Delete.TRASH, KeyRule.GIVEN, of_files=True)
 
 ASSISTANT = Profile("assistant", Partition.ASSISTANT, Retention(Zero.NONE), Delete.TRASH, KeyRule.MADE)
 

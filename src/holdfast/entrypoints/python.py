@@ -11,6 +11,7 @@ from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
 from holdfast.entrypoints.doors.administration import Administration, AsyncAdministration
 from holdfast.entrypoints.doors.facts import AsyncFacts, Facts
+from holdfast.entrypoints.doors.files import AsyncFiles, Files
 from holdfast.entrypoints.doors.handle import AsyncHandle, Handle
 from holdfast.entrypoints.doors.people import AsyncPeople, People
 from holdfast.entrypoints.doors.stores import AsyncStores, Stores
@@ -26,6 +27,7 @@ from holdfast.entrypoints.waiting import (
 from holdfast.operations.index import IndexStatus
 from holdfast.surfaces.core import CoreCalls
 from holdfast.surfaces.facts import FactCalls
+from holdfast.surfaces.files import FileCalls
 from holdfast.surfaces.people import PeopleCalls
 from holdfast.surfaces.seat import Seat
 from holdfast.surfaces.stores import StoreCalls
@@ -38,12 +40,14 @@ class Own(Door):
     facts: Facts
     people: People
     stores: Stores
+    files: Files
 
     def __init__(self, seat: Seat) -> None:
         super().__init__(CoreCalls(seat), seat)
         self.facts = Facts(FactCalls(seat), seat)
         self.people = People(PeopleCalls(seat), seat)
         self.stores = Stores(StoreCalls(seat), seat)
+        self.files = Files(FileCalls(seat), seat)
 
     remember = blocking(CoreCalls.remember)
     remember_many = blocking(CoreCalls.remember_many)
@@ -80,12 +84,14 @@ class AsyncOwn(Door):
     facts: AsyncFacts
     people: AsyncPeople
     stores: AsyncStores
+    files: AsyncFiles
 
     def __init__(self, seat: Seat) -> None:
         super().__init__(CoreCalls(seat), seat)
         self.facts = AsyncFacts(FactCalls(seat), seat)
         self.people = AsyncPeople(PeopleCalls(seat), seat)
         self.stores = AsyncStores(StoreCalls(seat), seat)
+        self.files = AsyncFiles(FileCalls(seat), seat)
 
     remember = awaiting(CoreCalls.remember)
     remember_many = awaiting(CoreCalls.remember_many)

@@ -18,6 +18,7 @@ from holdfast.domain.context import (
     index_lines,
 )
 from holdfast.domain.entry import Entry
+from holdfast.domain.file import Index
 from holdfast.domain.partition import MODEL_VISIBLE, Partition
 from holdfast.domain.principal import Caller
 from holdfast.domain.space import Space, own_space
@@ -26,7 +27,7 @@ from holdfast.operations.enter import Entered
 from holdfast.operations.read import Listing, list_entries
 from holdfast.operations.resolve import visible_to
 from holdfast.operations.spaces import enterable
-from holdfast.storage.sealed import Head
+from holdfast.storage.sealed import Filter, Head
 
 SPARE = 4
 """How many times the always-apply cap is read of each space, to say how much is left out."""
@@ -90,11 +91,16 @@ def _unopened(entered: Entered, heads: Sequence[Head]) -> int:
 
 
 def _index(engine: Engine, caller: Caller) -> tuple[Part, int]:
-    page = list_entries(engine, caller, Listing((Partition.FILES,), limit=SCAN))
-    files = [entry for entry in page if _may_show(entry)]
-    lines = index_lines(files)
-    beyond, more = len(files) - len(lines), page.cursor is not None
-    return Part("Index of files:", "index line", "index lines", lines, beyond, more), page.locked
+    index = list_files(engine, caller)
+    lines = index_lines(index.files)
+    beyond = len(index.files) - len(lines)
+    return Part("Index of files:", "index line", "index lines", lines, beyond, index.more), index.locked
+
+
+def list_files(engine: Engine, caller: Caller, type: str | None = None) -> Index:
+    """The caller's newest files: MEMORY.md and the context show the same."""
+    page = list_entries(engine, caller, Listing((Partition.FILES,), wanted=Filter(category=type), limit=SCAN))
+    return Index(list(filter(_may_show, page)), page.cursor is not None, page.locked)
 
 
 def _summary(engine: Engine, caller: Caller) -> tuple[Part, int]:

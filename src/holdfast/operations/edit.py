@@ -9,6 +9,7 @@ from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import Op, may_flag
 from holdfast.domain.entry import TEXT, Change, Content, Entry
 from holdfast.domain.errors import AccessDenied, Conflict, EditNoMatch, InvalidField, MissingField, NotText
+from holdfast.domain.file import check_description, check_name, check_type
 from holdfast.domain.key import refuse_reserved
 from holdfast.domain.limits import check_hint, check_key, check_label, check_tags, check_text
 from holdfast.domain.principal import Caller
@@ -145,6 +146,11 @@ def rename(
             require_creator(engine, sought.entered, head)
         profile = PROFILES[entry.partition]
         refuse_reserved(key, entry.category, profile.reserved_heads)
+        if profile.of_files:
+            check_name(key)
+            if target_place is not place:
+                raise InvalidField("A file memory stays in its user's own space.")
+            sealed.refuse_twin(place, entry.owner, key, entry.number)
         content = entry.content._replace(
             key=key, change=Change.RENAMED, restores=None, provenance=provenance_of(caller)
         )
@@ -180,7 +186,7 @@ def _require_flag(entered: Entered) -> None:
 
 
 def _changed(engine: Engine, entry: Entry, changes: Changes) -> Content:
-    limits, content = engine.limits, entry.content
+    limits, content, profile = engine.limits, entry.content, PROFILES[entry.partition]
     if changes.text is not None:
         if entry.encrypted:
             raise NotText("The entry is encrypted by its client; write it anew.")
@@ -189,10 +195,13 @@ def _changed(engine: Engine, entry: Entry, changes: Changes) -> Content:
             media_type=TEXT,
         )
     if changes.hint is not None:
-        content = content._replace(hint=check_hint(changes.hint, limits).strip())
+        check = check_description if profile.of_files else check_hint
+        content = content._replace(hint=check(changes.hint, limits).strip())
     if changes.category is not None:
         category = check_label("category", changes.category, limits)
-        refuse_reserved("", category, PROFILES[entry.partition].reserved_heads)
+        refuse_reserved("", category, profile.reserved_heads)
+        if profile.of_files:
+            check_type(category)
         content = content._replace(category=category)
     if changes.tags is not None:
         content = content._replace(tags=check_tags(changes.tags, limits))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
+from uuid import UUID
 
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.blind import fingerprint
-from holdfast.domain.entry import Entry
 from holdfast.domain.errors import Conflict
+from holdfast.domain.ids import number_of
 from holdfast.domain.principal import Caller
 from holdfast.operations.edit import Replaced
 from holdfast.operations.engine import Engine
@@ -63,7 +64,7 @@ def _prepared(work: Write[T]) -> Job[T]:
     return refuse
 
 
-def _about(done: object) -> Entry | None:
-    if isinstance(done, Replaced):
-        return done.entry
-    return done if isinstance(done, Entry) else None
+def _about(done: object) -> UUID | None:
+    """The entry an answer speaks of: it takes the answer along when it goes."""
+    id = done.entry.id if isinstance(done, Replaced) else getattr(done, "id", None)
+    return id if isinstance(id, UUID) and number_of(id) else None

@@ -345,7 +345,7 @@ def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
         answer = json.dumps(
             [entry.space.hex, entry.number, entry.revision, created, entry.expires_us, ready.redactions]
         )
-        tx.keep_answer(caller, repeatable, ready.request, answer.encode(), entry)
+        tx.keep_answer(caller, repeatable, ready.request, answer.encode(), id)
     answered = (
         id, entry.content.key, entry.space, entry.revision, created, entry.expires_us,
         sum([count for _, count in ready.redactions]), _PERSISTED, _NO_NOTE, ready.content.category, ready.redactions,
@@ -379,6 +379,8 @@ def _put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> tuple[Entry, U
     if head is not None and gone and ready.profile.keeps_history:
         tx.purge(ready.place.space.id, [head.row], erase=False)
         head = None
+    if head is None and ready.profile.of_files:
+        tx.refuse_twin(ready.place, caller, content.key)
     entry = _create(engine, tx, ready) if head is None else _revise(engine, tx, ready, head)
     id = entry.id
     tx.audit("remember", caller, entry.space, id, entry.revision)

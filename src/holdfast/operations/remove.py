@@ -12,6 +12,7 @@ from holdfast.domain.errors import Locked, NotFound
 from holdfast.domain.ids import entry_id
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller, Principal
+from holdfast.domain.profile import PROFILES
 from holdfast.domain.scope import Everything, OneEntry, OneKey, Runs, parse_scope
 from holdfast.domain.space import OWN_KIND, SpaceKind
 from holdfast.operations.answers import Forgotten
@@ -72,6 +73,8 @@ def restore(engine: Engine, caller: Caller, target: Target) -> Job[Entry]:
         require_delete(engine, sought.entered, head)
         trashed = opened(head)
         sealed.free_expired(place, trashed.partition, trashed.owner, trashed.namespace, trashed.key)
+        if PROFILES[trashed.partition].of_files:
+            sealed.refuse_twin(place, trashed.owner, trashed.key)
         entry = sealed.restore(place, head)
         sealed.audit("restore", caller.principal, entry.space, entry.id, entry.revision)
         return entry

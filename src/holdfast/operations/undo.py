@@ -38,6 +38,8 @@ def undo(
             change=Change.UNDONE, restores=back_to, provenance=provenance_of(caller)
         )
         sealed.free_expired(place, entry.partition, entry.owner, content.namespace, content.key)
+        if PROFILES[entry.partition].of_files:
+            sealed.refuse_twin(place, entry.owner, content.key, entry.number)
         restored = sealed.revise(
             place,
             head,

@@ -20,6 +20,7 @@ from holdfast.crypto.blind import blind_label, blind_marks, blind_terms, mark_he
 from holdfast.crypto.keys import DataKey
 from holdfast.crypto.sealing import seal, unseal
 from holdfast.domain.entry import Content, Entry, Revision
+from holdfast.domain.file import folded
 from holdfast.domain.key import is_made
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
@@ -48,6 +49,7 @@ _tuple = tuple.__new__
 """Makes a named tuple without the function Python puts before it, at half its price."""
 _LONG_TEXT = 4_096
 """Up to here a text is analysed word by word: it cannot reach the analyser's cap on terms."""
+_NAME_HEAD = mark_head(Partition.FILES, "name")
 _MARK_HEADS = {
     room: (mark_head(room, "prefix"), mark_head(room, "category"), mark_head(room, "tag"))
     for room in Partition
@@ -189,7 +191,14 @@ def labels_of(key: DataKey, partition: Partition, content: Content) -> bytes:
     if content.category:
         marks.append(category_head + content.category)
     marks += [tag_head + tag for tag in content.tags]
+    if partition is Partition.FILES:
+        marks.append(_NAME_HEAD + folded(content.key))
     return blind_marks(key, marks)
+
+
+def name_label(key: DataKey, name: str) -> bytes:
+    """What all spellings of a file's name have in common."""
+    return blind_marks(key, [_NAME_HEAD + folded(name)])
 
 
 def prefix_label(key: DataKey, partition: int, namespace: str, prefix: str) -> bytes:

@@ -29,7 +29,7 @@ from holdfast.crypto.sealing import seal_blob, unseal_blob
 from holdfast.domain.entry import Content, Entry, Revision
 from holdfast.domain.errors import Conflict, Locked, Quota
 from holdfast.domain.grant import Grant
-from holdfast.domain.ids import new_number
+from holdfast.domain.ids import new_number, split_entry_id
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
 from holdfast.domain.retention import IDEMPOTENCY_US
@@ -40,6 +40,7 @@ from holdfast.storage.codec import (
     grant_code,
     index_text,
     labels_of,
+    name_label,
     seal_entry,
     seal_revision,
     superseded,
@@ -146,6 +147,15 @@ class SealedTransaction:
             if row.owner == visible.viewer:
                 return self._sealed.head(place.keys, row)
         return None
+
+    def refuse_twin(self, place: Place, owner: Principal, name: str, number: int | None = None) -> None:
+        """Conflict when another file of the owner has this name in another spelling; `number` is the file itself."""
+        visible = self._sealed.visible(place.space, owner, (Partition.FILES,), _BEFORE_ALL_TIME)
+        labels = [name_label(key, name) for key in place.keys.all()]
+        for row in self.tx.entries.page(visible, labels, None, _TWINS):
+            twin = self._sealed.head(place.keys, row).entry
+            if twin is not None and row.number != number and row.owner == visible.viewer and twin.key != name:
+                raise Conflict(f"There is a file `{twin.key}` already; names must differ in more than case.")
 
     def look_ahead(
         self, place: Place, partition: Partition, owner: Principal, names: Sequence[tuple[str, str]]
@@ -399,16 +409,17 @@ class SealedTransaction:
         return unseal_blob(self._sealed.store_key, b"receipt" + code, row.answer)
 
     def keep_answer(
-        self, caller: Principal, key: str, request: bytes, answer: bytes, about: Entry | None = None
+        self, caller: Principal, key: str, request: bytes, answer: bytes, about: UUID | None = None
     ) -> None:
         """Under the key of the store, for a day; it goes before that with the entry it is about."""
         code = receipt_key(self._sealed, key)
+        space, number = (STORE, 0) if about is None else split_entry_id(about)
         self.tx.receipts.put(
             ReceiptRow(
                 self._sealed.blind(caller),
                 code,
-                STORE if about is None else about.space,
-                0 if about is None else about.number,
+                space,
+                number,
                 request,
                 seal_blob(self._sealed.store_key, b"receipt" + code, answer),
                 self.now,
@@ -473,5 +484,6 @@ _tuple = tuple.__new__
 _BEFORE_ALL_TIME = -1
 """A `now` before which nothing can have expired."""
 _WORTH_LOOKING_AHEAD = 2
+_TWINS = 8
 _Own = tuple[UUID, Partition, Principal, str, str]
 """Space, room, owner, namespace and key: what is there once."""

@@ -66,6 +66,11 @@ def answer(value: Any, status: int = 200, *more: tuple[bytes, bytes]) -> Answer:
     return Answer(status, _encode(value).encode(errors="backslashreplace"), (JSON, NO_STORE, *more))
 
 
+def text_answer(text: str, media_type: str) -> Answer:
+    kind = (b"content-type", f"{media_type}; charset=utf-8".encode())
+    return Answer(200, text.encode(), (kind, NO_STORE))
+
+
 def refusal(error: HoldfastError, *, facts: bool = False, passing: bool = True) -> Answer:
     """`{error, message}`; the facts vocabulary says `{error: invalid_input, code, message}`, as its clients expect.
     What is not `passing` need not be tried again."""

@@ -82,7 +82,7 @@ def _segment(fields: Sequence[Field], part: str, said: dict[str, Any]) -> str:
     if name == "space" and name not in said:
         return OWN_SPACE
     value = said.pop(name, None)
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or value in ("", ".", ".."):
         raise next(field for field in fields if field.name == name).wrong(f"`{name}` must be text.")
     return quote(value, safe="", errors="surrogatepass")
 
@@ -153,7 +153,7 @@ class Line:
         assert row is not None
         if response.status_code != 200:
             raise _error(response)
-        shown = _json(response)
+        shown = {"text": response.text} if row.answer.is_text else _json(response)
         try:
             return row.answer.read(shown)
         except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:

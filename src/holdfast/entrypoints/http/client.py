@@ -21,6 +21,7 @@ from holdfast.entrypoints.http.asking import (
 )
 from holdfast.entrypoints.http.remote.administration import AsyncRemoteAdministration, RemoteAdministration
 from holdfast.entrypoints.http.remote.facts import AsyncRemoteFacts, RemoteFacts
+from holdfast.entrypoints.http.remote.files import AsyncRemoteFiles, RemoteFiles
 from holdfast.entrypoints.http.remote.line import AsyncRemote, Remote
 from holdfast.entrypoints.http.remote.people import AsyncRemotePeople, RemotePeople
 from holdfast.entrypoints.http.remote.stores import AsyncRemoteStores, RemoteStores
@@ -46,6 +47,7 @@ class Client(Remote):
     facts: RemoteFacts
     people: RemotePeople
     stores: RemoteStores
+    files: RemoteFiles
     administration: RemoteAdministration
 
     def __init__(
@@ -55,6 +57,7 @@ class Client(Remote):
         self.facts = RemoteFacts(self._line, self._http)
         self.people = RemotePeople(self._line, self._http)
         self.stores = RemoteStores(self._line, self._http)
+        self.files = RemoteFiles(self._line, self._http)
         self.administration = RemoteAdministration(self._line, self._http)
 
     remember = sending_work(CoreCalls.remember)
@@ -113,6 +116,7 @@ class AsyncClient(AsyncRemote):
     facts: AsyncRemoteFacts
     people: AsyncRemotePeople
     stores: AsyncRemoteStores
+    files: AsyncRemoteFiles
     administration: AsyncRemoteAdministration
 
     def __init__(
@@ -122,6 +126,7 @@ class AsyncClient(AsyncRemote):
         self.facts = AsyncRemoteFacts(self._line, self._http)
         self.people = AsyncRemotePeople(self._line, self._http)
         self.stores = AsyncRemoteStores(self._line, self._http)
+        self.files = AsyncRemoteFiles(self._line, self._http)
         self.administration = AsyncRemoteAdministration(self._line, self._http)
 
     remember = sending_work_later(CoreCalls.remember)

@@ -20,7 +20,15 @@ from holdfast.domain.errors import (
     Unavailable,
 )
 from holdfast.domain.limits import check_idempotency_key
-from holdfast.entrypoints.http.answers import NO_STORE, Answer, Send, answer, refusal, takes_gzip
+from holdfast.entrypoints.http.answers import (
+    NO_STORE,
+    Answer,
+    Send,
+    answer,
+    refusal,
+    takes_gzip,
+    text_answer,
+)
 from holdfast.entrypoints.http.authenticate import Authenticator
 from holdfast.entrypoints.http.bodies import ClientLeft, Receive, read_body, read_json
 from holdfast.entrypoints.http.limits import RateLimit
@@ -230,6 +238,8 @@ def _conditional(call: Call, result: Any, headers: Headers) -> Answer:
     tag, known = _tag(result), headers.get(b"if-none-match")
     if tag and known is not None and (known == b"*" or tag[0][1] in _TAG.findall(known)):
         return Answer(304, b"", (NO_STORE, *tag))
+    if call.answer.is_text:
+        return text_answer(result, call.answer.media_type)
     return answer(call.answer.show(result), 200, *tag)
 
 

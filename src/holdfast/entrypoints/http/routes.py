@@ -10,6 +10,7 @@ from functools import cached_property
 from holdfast.surfaces.wire import administration_calls as administration
 from holdfast.surfaces.wire import core_calls as core
 from holdfast.surfaces.wire import fact_calls as facts
+from holdfast.surfaces.wire import file_calls as files
 from holdfast.surfaces.wire import people_calls as people
 from holdfast.surfaces.wire import store_calls as stores
 from holdfast.surfaces.wire.call import Call
@@ -110,6 +111,9 @@ ROUTES = (
     Route("people", "POST", "proposals/{id}/approve", people.APPROVE),
     Route("people", "POST", "proposals/{id}/refuse", people.REFUSE),
     Route("stores", "POST", "memory/tool", stores.MEMORY),
+    Route("files", "POST", "user-memory", files.UPDATE_USER_MEMORY),
+    Route("files", "GET", "user-memory", files.FILE_INDEX),
+    Route("files", "GET", "user-memory/{name}", files.READ_USER_MEMORY),
     Route(
         "administration", "PUT", "chats/{chat}/participants", administration.SET_PARTICIPANTS, "participants"
     ),

@@ -59,7 +59,7 @@ def _read_remembered(shown: Json) -> Remembered:
     return kept
 
 
-_COUNTS: Json = {"type": "object", "additionalProperties": {"type": "integer"}}
+COUNTS: Json = {"type": "object", "additionalProperties": {"type": "integer"}}
 _KEPT = (
     Part("id", MAYBE_ID, lambda kept: None if kept.id is None else str(kept.id)),
     Part("key", TEXT, lambda kept: kept.key),
@@ -70,7 +70,7 @@ _KEPT = (
     Part("updated", SWITCH, lambda kept: kept.updated),
     Part("expires_at", MAYBE_MOMENT, lambda kept: moment(kept.expires_us)),
     Part("redacted", WHOLE, lambda kept: kept.redacted),
-    Part("redactions", _COUNTS, lambda kept: dict(kept.redactions) or None, optional=True),
+    Part("redactions", COUNTS, lambda kept: dict(kept.redactions) or None, optional=True),
     Part("persisted", SWITCH, lambda kept: kept.persisted),
     Part("note", TEXT, lambda kept: kept.note, optional=True),
 )

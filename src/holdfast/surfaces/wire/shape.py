@@ -12,6 +12,7 @@ from holdfast.domain.times import to_datetime, to_micros
 
 T = TypeVar("T")
 Json = dict[str, Any]
+JSON_TYPE = "application/json"
 
 TEXT = {"type": "string"}
 MAYBE_TEXT = {"type": ["string", "null"]}
@@ -45,6 +46,12 @@ class Shape(Generic[T]):
     """The same as the parts say, where that takes too long."""
     whole: Json | None = None
     """The schema of an answer that is not an object of parts, with an example."""
+    media_type: str = JSON_TYPE
+    """Of another type than JSON: the value is a text and goes as it is."""
+
+    @property
+    def is_text(self) -> bool:
+        return self.media_type != JSON_TYPE
 
     def show(self, value: T) -> Json:
         if self.quickly is not None:
@@ -97,6 +104,12 @@ def listed(name: str, rows: str, row: Shape[T]) -> Shape[list[T]]:
         (Part(rows, many(row), lambda values: [row.show(value) for value in values], shapes=(row,)),),
         lambda shown: [row.read(value) for value in shown[rows]],
     )
+
+
+def text_shape(name: str, media_type: str) -> Shape[Any]:
+    """A text that is the whole answer; where an answer must be an object, it stands under `text`."""
+    part = Part("text", TEXT, lambda text: text)
+    return Shape(name, (part,), lambda shown: shown["text"], media_type=media_type)
 
 
 def plain(name: str, kind: type[T], schemas: Mapping[str, Any]) -> Shape[T]:

@@ -1,0 +1,101 @@
+"""File memories: what a name, a type and a description may be, and the index that lists them (MEMORY.md). A name is
+a file's name on every system, so names are compared without their case and use few letters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from holdfast.domain.context import EMPTY, by_name, seen, within_index
+from holdfast.domain.entry import Entry
+from holdfast.domain.errors import InvalidField, InvalidName, InvalidType, MissingField
+from holdfast.domain.limits import Limits, check_hint
+
+TYPES = ("user", "feedback", "project", "reference")
+NAME_CHARACTERS = 64
+RESERVED = frozenset({"memory", "trash"})
+"""In lower case: the index and the folder of deleted files have these names."""
+SUFFIX = ".md"
+INDEX = "MEMORY.md"
+NAME_PATTERN = rf"^[A-Za-z0-9_-]{{1,{NAME_CHARACTERS}}}$"
+
+_NAME = re.compile(NAME_PATTERN.removesuffix("$") + r"\Z")
+_MARKUP = re.compile(r"[\\\[\]<>`]")
+
+
+class Index(NamedTuple):
+    """What an index is made from: files, and what is not among them."""
+
+    files: Sequence[Entry]
+    more: bool = False
+    """Whether there are more, which nobody counted."""
+    locked: int = 0
+
+
+def check_name(name: object) -> str:
+    if name is None:
+        raise MissingField("`name` is required, for example `preferred-language`.")
+    if not isinstance(name, str) or not _NAME.match(name):
+        raise InvalidName
+    if folded(name) in RESERVED:
+        raise InvalidName(f"The name `{name}` is taken by the index or the trash; choose another.")
+    return name
+
+
+def check_type(type: object) -> str:
+    if type is None or type == "":
+        raise MissingField("`type` is required: user, feedback, project or reference.")
+    if type not in TYPES:
+        raise InvalidType
+    return str(type)
+
+
+def check_description(description: object, limits: Limits) -> str:
+    """One line, because it becomes one line of the index."""
+    if description is None:
+        raise MissingField("`description` is required: one line that says what the entry holds.")
+    line = check_hint(description, limits).strip()
+    if not line:
+        raise MissingField("`description` is required: one line that says what the entry holds.")
+    return line
+
+
+def check_body(body: object) -> str:
+    if body is None or (isinstance(body, str) and not body.strip()):
+        raise MissingField("`body` is required: the full content of the entry.")
+    if not isinstance(body, str):
+        raise InvalidField("The body must be text.")
+    return body
+
+
+def folded(name: str) -> str:
+    """Two names that are one to a file system that ignores case."""
+    return name.lower()
+
+
+def index_line(name: str, description: str) -> str:
+    """A line that no description can leave: without markup, and with nothing in it that nobody sees."""
+    shown = _MARKUP.sub(r"\\\g<0>", seen(description))
+    return f"- [{name}]({name}{SUFFIX}) — {shown}"
+
+
+def index_text(index: Index) -> str:
+    """MEMORY.md: a line a file, and a note on what is left out."""
+    lines = within_index(index_line(file.key, file.hint) for file in by_name(index.files))
+    return "\n".join([*lines, *_notes(index, len(lines))]) + "\n"
+
+
+def _notes(index: Index, shown: int) -> list[str]:
+    left_out = len(index.files) - shown
+    notes = []
+    if left_out or index.more:
+        count = f"{left_out}{'+' if index.more else ''}"
+        notes.append(
+            f"> Left out for size: {count} more; recall finds them, and each can be read by its name."
+        )
+    if index.locked:
+        notes.append(f"> Locked and skipped: {index.locked}.")
+    if not shown and not notes:
+        notes.append(f"> {EMPTY}")
+    return notes
