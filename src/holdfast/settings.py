@@ -133,6 +133,7 @@ TABLE = (
         "word",
         "`on`: card numbers with a right check digit are taken out of what is kept, as secrets are",
     ),
+    Setting("MODEL_SHARING", "off", "word", "`on`: a model may share a store without a person's yes"),
     Setting("MAX_KEY_BYTES", 512, "bytes", "longest key"),
     Setting("MAX_HINT_CHARACTERS", 500, "characters", "longest hint, description or category"),
     Setting("MAX_BODY_BYTES", 65_536, "bytes", "longest text of an entry"),
@@ -179,6 +180,7 @@ class Settings:
     model_source: Path | None
     recall_cache_bytes: int
     scrub_cards: bool
+    model_sharing: bool
     limits: Limits
 
 
@@ -224,6 +226,7 @@ def load(environment: Mapping[str, str] | None = None, /, **given: Any) -> Setti
         model_source=_path(values["MODEL_SOURCE"]),
         recall_cache_bytes=_number("RECALL_CACHE_MB", values["RECALL_CACHE_MB"], int) << 20,
         scrub_cards=_switch("SCRUB_CARDS", values["SCRUB_CARDS"]),
+        model_sharing=_switch("MODEL_SHARING", values["MODEL_SHARING"]),
         limits=Limits(
             **{
                 cap.name: _number(f"MAX_{cap.name.upper()}", values[f"MAX_{cap.name.upper()}"], int)

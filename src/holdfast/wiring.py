@@ -96,7 +96,9 @@ def _open_with(
     wanted = None if settings.embedder == "none" else partial(_open_embedder, settings)
     index = Index(sealed, clock, wanted, settings.recall_cache_bytes)
     scrubber = partial(scrub, cards=True) if settings.scrub_cards else scrub
-    return Opened(Engine(sealed, clock, scrubber, index, settings.limits, directory), keys, path)
+    return Opened(
+        Engine(sealed, clock, scrubber, index, settings.limits, directory, settings.model_sharing), keys, path
+    )
 
 
 def _open_embedder(settings: Settings) -> Embedder:

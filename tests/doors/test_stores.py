@@ -6,6 +6,7 @@ import pytest
 
 from holdfast.entrypoints.python import Memory
 from tests.doors.looking import refusal, refused, unchanged
+from tests.doors.portal import Door
 from tests.support import FixedClock
 
 SECOND = 1_000_000
@@ -320,3 +321,22 @@ def test_the_three_vocabularies_speak_of_the_same_entries(memory: Memory) -> Non
     assert asked("rename", key="c", new_str="e") == "renamed /memories/c to /memories/e"
     assert asked(action="delete", key="e") == "deleted /memories/e"
     assert asked(action="get", key="e") is None
+
+
+def test_while_memory_is_off_writes_are_not_kept_lists_are_empty_and_say_why(door: Door) -> None:
+    bot = door.open(key="off").agent("bot")
+    assert create(bot)["persisted"] is False
+    for answer in (bot.stores.memory("view", path="/memories/"), bot.stores.memory("search", query="x")):
+        assert answer["entries"] == []
+        assert answer["note"]
+    assert bot.stores.memory("stores")["stores"] == []
+    assert bot.stores.set_internal("bot", "k", "x") is False
+    refusals = [
+        refusal(lambda: bot.stores.memory("view", path=PATH)),
+        refusal(lambda: bot.stores.memory("delete", path=PATH)),
+        refusal(lambda: bot.stores.memory("share", agent="x")),
+        refusal(lambda: bot.stores.get_internal("bot", "k")),
+    ]
+    assert {code for code, _ in refusals} == {"unavailable"}
+    with refused("missing_value"):
+        bot.stores.memory("create", path=PATH)

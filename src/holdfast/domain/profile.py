@@ -88,6 +88,9 @@ INTERNAL = Profile(
     indexed=False,
     keeps_omitted=False,
 )
+SKILL = replace(INTERNAL, key=KeyRule.GIVEN, allows_blank=True)
+"""What a skill keeps for itself beside a store's entries."""
+SKILL_JSON = replace(SKILL, media_type=JSON)
 
 STORES = Profile(
     "stores", Partition.STORES, Retention(Zero.NONE), Delete.TRASH, KeyRule.GIVEN, allows_blank=True

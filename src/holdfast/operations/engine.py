@@ -79,6 +79,7 @@ class Engine:
     index: Index
     limits: Limits = field(default_factory=Limits)
     directory: Directory | None = None
+    model_may_share: bool = False
     rules: RuleBook = field(init=False)
     candidates: Candidates = field(init=False)
     runs: RunQueue = field(default_factory=RunQueue)

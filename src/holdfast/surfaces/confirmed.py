@@ -16,6 +16,7 @@ from holdfast.operations.work import Write
 from holdfast.surfaces.seat import Seat
 from holdfast.surfaces.wire import core_calls as core
 from holdfast.surfaces.wire import fact_calls as facts
+from holdfast.surfaces.wire import store_calls as stores
 from holdfast.surfaces.wire.call import Call
 
 CONFIRMED: Mapping[str, tuple[Call, Level]] = {
@@ -23,6 +24,7 @@ CONFIRMED: Mapping[str, tuple[Call, Level]] = {
     "facts.forget": (facts.FACT_FORGET, Level.MANAGE),
     "core.share": (core.SHARE, Level.READWRITE),
     "core.unshare": (core.UNSHARE, Level.READWRITE),
+    "stores.memory": (stores.MEMORY, Level.READWRITE),
 }
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar, assert_never
 
-from holdfast.contracts.storage import Job
-from holdfast.domain.access import Op
+from holdfast.contracts.storage import Job, Transaction
+from holdfast.domain.access import MODEL_DOORS, Op, asks_as_model
 from holdfast.domain.entry import JSON, Entry
 from holdfast.domain.errors import AccessDenied, InvalidField, NotFound
-from holdfast.domain.grant import Level
+from holdfast.domain.grant import Grant, Level
+from holdfast.domain.limits import check_flag, check_words
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller, PrincipalKind
-from holdfast.domain.profile import STORES, STORES_JSON
-from holdfast.domain.retention import Ttl
+from holdfast.domain.profile import SKILL, SKILL_JSON, STORES, STORES_JSON
+from holdfast.domain.retention import Ttl, whole_seconds
 from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
 from holdfast.operations import edit, read, remember, remove, share, spaces
 from holdfast.operations.answers import Remembered
@@ -23,11 +25,14 @@ from holdfast.operations.ask import Ask, check_question
 from holdfast.operations.edit import Replaced
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef
+from holdfast.operations.propose import Wanted
 from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
-from holdfast.operations.work import Read, Work, Write
+from holdfast.operations.share import Unshared
+from holdfast.operations.work import Read, Steps, Work, Write
 from holdfast.storage.sealed import Filter
-from holdfast.surfaces.seat import Seat, filter_of
+from holdfast.surfaces.asking import ask_a_person
+from holdfast.surfaces.seat import Seat, filter_of, key_of
 from holdfast.surfaces.store_requests import (
     ROOT,
     SHARED,
@@ -98,6 +103,41 @@ class StoreCalls:
             "limit": limit, "cursor": cursor,
         }  # fmt: skip
         return _work(self._seat, parse({name: one for name, one in said.items() if one is not None}))
+
+    def get_internal(self, store: str, key: str) -> Any:
+        """What a skill of this agent keeps in a store out of every model's sight; None when there is nothing."""
+        seat, target = self._seat, _internal(self._seat, store, key)
+        try:
+            entry = read.get(seat.engine, seat.caller, target)
+        except NotFound:
+            return None
+        return value_of(entry) if entry.owner == seat.caller.principal else None
+
+    def set_internal(
+        self, store: str, key: str, value: Any, encrypted: bool = False, ttl: Ttl = None
+    ) -> Write[bool]:
+        """Keeps something for a skill in a store, out of every model's sight. An entry of the agent's own under that
+        key that models could see goes to the trash in the same step."""
+        seat, target = self._seat, _internal(self._seat, store, key)
+        text, opaque = isinstance(value, str | bytes), check_flag("encrypted", encrypted)
+        if isinstance(value, bytes) and not opaque:
+            raise InvalidField("Bytes are for what the client encrypted; say `encrypted`.")
+        draft = Draft(value if text else as_json(value), key, ttl=ttl, encrypted=opaque)
+        asked = Asked(SKILL if text else SKILL_JSON, target.space, draft)
+
+        def prepare() -> Job[bool]:
+            keep = remember.remember(seat.engine, seat.caller, asked)
+            hide = remove.trash(seat.engine, seat.caller, target._replace(partitions=ROOM), creator_only=True)
+
+            def write(tx: Transaction) -> bool:
+                keep(tx)
+                with suppress(NotFound, AccessDenied):  # nothing there, or somebody else's: that one stays
+                    hide(tx)
+                return True
+
+            return write
+
+        return Write(prepare, off=lambda: False)
 
 
 def _work(seat: Seat, request: Request) -> Work[Answer]:
@@ -233,26 +273,53 @@ def _search(seat: Seat, asked: Search) -> Answer:
 
 
 def _share(seat: Seat, asked: Share) -> Work[Answer]:
+    def prepare() -> Job[Grant]:
+        where = space_meant(seat.caller, asked.store)
+        return share.share(seat.engine, seat.caller, where, asked.agent, asked.level, asked.ttl)
+
+    if _must_ask(seat):
+        told = f"Share {_folder(seat, asked.store)} with {asked.agent} at {asked.level}"
+        until = f" for {whole_seconds(asked.ttl)} seconds." if asked.ttl else "."
+        said = {"agent": asked.agent, "level": asked.level, "ttl": whole_seconds(asked.ttl)}
+        return _ask(seat, "share", asked.store, said, told + until, prepare)
     return _then(
-        lambda: share.share(
-            seat.engine,
-            seat.caller,
-            space_meant(seat.caller, asked.store),
-            asked.agent,
-            asked.level,
-            asked.ttl,
-        ),
+        prepare,
         lambda grant: f"shared {_folder(seat, asked.store)} with {grant.grantee} at {grant.level.label}",
     )
 
 
 def _unshare(seat: Seat, asked: Unshare) -> Work[Answer]:
+    def prepare() -> Job[Unshared]:
+        return share.unshare(seat.engine, seat.caller, space_meant(seat.caller, asked.store), asked.agent)
+
+    if _must_ask(seat):
+        told = f"Take back what {asked.agent} may do in {_folder(seat, asked.store)}."
+        return _ask(seat, "unshare", asked.store, {"agent": asked.agent}, told, prepare)
     return _then(
-        lambda: share.unshare(seat.engine, seat.caller, space_meant(seat.caller, asked.store), asked.agent),
+        prepare,
         lambda done: (
             f"unshared {_folder(seat, asked.store)}: {done.revoked + done.cascaded} grants taken back"
         ),
     )
+
+
+def _must_ask(seat: Seat) -> bool:
+    return not seat.is_off and asks_as_model(seat.caller) and not seat.engine.model_may_share
+
+
+def _ask(
+    seat: Seat, command: str, store: Store, said: dict[str, Any], told: str, prepare: Callable[[], Job[Any]]
+) -> Steps[Answer]:
+    """What would be refused anyway is refused at once; nobody is asked for it."""
+    named = {"scope": store.value} if isinstance(store, Scope) else {"store": store}
+    arguments = {"command": command, **named, **{name: one for name, one in said.items() if one is not None}}
+    asking = ask_a_person(seat, Wanted("stores.memory", arguments, told, space_meant(seat.caller, store)))
+
+    def run() -> Answer:
+        prepare()
+        return asking.run()
+
+    return Steps(run)
 
 
 def _stores(seat: Seat) -> Answer:
@@ -305,6 +372,15 @@ def store_id(caller: Caller, space: Space) -> str:
     if space.kind is SpaceKind.SHARED or space.ref == caller.principal.id or "/" in space.ref:
         return str(space.id) if space.stored else f"{space.kind.label}:{space.ref}"
     return space.ref
+
+
+def _internal(seat: Seat, store: str, key: str) -> Target:
+    """Never for people, and never through the door of a model: that is what keeps these entries from its sight."""
+    caller = seat.caller
+    if caller.principal.kind is PrincipalKind.USER or caller.door in MODEL_DOORS:
+        raise AccessDenied("Only the code of an agent or a service reads and writes what is internal.")
+    where = space_meant(caller, check_words("store", store))
+    return Target(key_of(key), None, where, "", (Partition.INTERNAL,))
 
 
 def _target(seat: Seat, spot: Spot) -> Target:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from holdfast.entrypoints.waiting import Door, awaiting, blocking
+from holdfast.entrypoints.waiting import Door, awaiting, blocking, reading_later, reading_there
 from holdfast.surfaces.stores import StoreCalls
 
 
 class Stores(Door):
     memory = blocking(StoreCalls.memory)
+    get_internal = reading_there(StoreCalls.get_internal)
+    set_internal = blocking(StoreCalls.set_internal)
 
 
 class AsyncStores(Door):
     memory = awaiting(StoreCalls.memory)
+    get_internal = reading_later(StoreCalls.get_internal)
+    set_internal = awaiting(StoreCalls.set_internal)

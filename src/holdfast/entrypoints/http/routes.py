@@ -114,6 +114,8 @@ ROUTES = (
     Route("files", "POST", "user-memory", files.UPDATE_USER_MEMORY),
     Route("files", "GET", "user-memory", files.FILE_INDEX),
     Route("files", "GET", "user-memory/{name}", files.READ_USER_MEMORY),
+    Route("stores", "GET", "stores/{store}/internal/{key}", stores.GET_INTERNAL),
+    Route("stores", "PUT", "stores/{store}/internal/{key}", stores.SET_INTERNAL),
     Route(
         "administration", "PUT", "chats/{chat}/participants", administration.SET_PARTICIPANTS, "participants"
     ),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+from dataclasses import replace
 from typing import Any
 
-from holdfast.domain.errors import InvalidKey, InvalidLevel
+from holdfast.domain.errors import InvalidKey, InvalidLevel, MissingField, MissingKey, MissingValue
 from holdfast.domain.retention import CENTURY_SECONDS
 from holdfast.surfaces.store_requests import ACTIONS, COMMANDS, LEVELS, LONGEST_KEY, LONGEST_PATH, Scope
 from holdfast.surfaces.stores import StoreCalls
 from holdfast.surfaces.wire.call import Call
 from holdfast.surfaces.wire.fields import Kind
-from holdfast.surfaces.wire.shape import Shape
-from holdfast.surfaces.wire.words import CURSOR, LIMIT, field
+from holdfast.surfaces.wire.shape import SWITCH, Json, Part, Shape
+from holdfast.surfaces.wire.words import CURSOR, LIMIT, NAME, field
 
 _PATH = {"pattern": "^/memories(/.*)?$", "maxLength": LONGEST_PATH}
 
@@ -86,6 +88,58 @@ TOOL_FIELDS = (
         bounds={"enum": list(ACTIONS)},
     ),
     field("value", Kind.ANY, "set: what to keep."),
+)
+
+
+def _read_internal(shown: Json) -> Any:
+    return base64.b64decode(shown["data"]) if "data" in shown else shown["value"]
+
+
+INTERNAL: Shape[Any] = Shape(
+    "Internal",
+    (
+        Part(
+            "value",
+            {"description": "As it was given; null when there is nothing."},
+            lambda value: None if isinstance(value, bytes) else value,
+        ),
+        Part(
+            "data",
+            {"type": "string", "format": "byte"},
+            lambda value: base64.b64encode(value).decode() if isinstance(value, bytes) else None,
+            optional=True,
+        ),
+    ),
+    _read_internal,
+)
+KEPT: Shape[bool] = Shape(
+    "InternalKept",
+    (Part("persisted", SWITCH, lambda kept: kept),),
+    lambda shown: bool(shown["persisted"]),
+)
+_STORE = field("store", Kind.TEXT, "A store's id.", "my-agent", missing=MissingField)
+_KEY = field(
+    "key", Kind.TEXT, "The name in that store.", "github/token", missing=MissingKey, wrong=InvalidKey
+)
+GET_INTERNAL = Call(StoreCalls, StoreCalls.get_internal, (_STORE, _KEY), INTERNAL)
+SET_INTERNAL = Call(
+    StoreCalls,
+    StoreCalls.set_internal,
+    (
+        _STORE,
+        replace(_KEY, bounds=NAME),
+        field("data", Kind.DATA, "Bytes in place of `value`, for what a client encrypted.", into="value"),
+        field("value", Kind.ANY, "Text, or any JSON.", "ghp_example", missing=MissingValue),
+        field("encrypted", Kind.SWITCH, "The client encrypted it."),
+        field(
+            "ttl",
+            Kind.WHOLE,
+            "How long it lives, in seconds; 0 or none: for ever.",
+            bounds={"minimum": 0, "maximum": CENTURY_SECONDS},
+        ),
+    ),
+    KEPT,
+    writes=True,
 )
 _ONE_WORD = {
     "oneOf": [

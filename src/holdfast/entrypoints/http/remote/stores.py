@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from holdfast.entrypoints.http.asking import sending_work, sending_work_later
+from holdfast.entrypoints.http.asking import sending, sending_later, sending_work, sending_work_later
 from holdfast.entrypoints.http.remote.line import AsyncRemote, Remote
 from holdfast.surfaces.stores import StoreCalls
 
 
 class RemoteStores(Remote):
     memory = sending_work(StoreCalls.memory)
+    get_internal = sending(StoreCalls.get_internal)
+    set_internal = sending_work(StoreCalls.set_internal)
 
 
 class AsyncRemoteStores(AsyncRemote):
     memory = sending_work_later(StoreCalls.memory)
+    get_internal = sending_later(StoreCalls.get_internal)
+    set_internal = sending_work_later(StoreCalls.set_internal)
