@@ -17,10 +17,12 @@ import uvicorn
 
 import holdfast
 from holdfast.contracts.clock import Clock
+from holdfast.entrypoints.http.agents import OpenDoor
 from holdfast.entrypoints.http.app import create_app
 from holdfast.entrypoints.http.protocol import TimedProtocol
 from holdfast.entrypoints.http.secret import Secret
 from holdfast.entrypoints.http.tokens import mint
+from holdfast.entrypoints.mcp.http import open_door
 from holdfast.entrypoints.opening import Running
 from holdfast.entrypoints.python import Memory
 from holdfast.settings import load
@@ -58,6 +60,8 @@ class Listening:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_until_complete(self._server.serve())
+        for task in asyncio.all_tasks(self._loop):  # as asyncio.run does
+            task.cancel()
         self._loop.run_until_complete(self._loop.shutdown_default_executor())
         self._loop.close()
 
@@ -190,10 +194,12 @@ def serving(clock: Clock | None = None, memory: Memory | None = None, **given: A
 
 
 @contextmanager
-def serving_running(running: Running, clock: Clock | None = None, **given: Any) -> Iterator[Service]:
+def serving_running(
+    running: Running, clock: Clock | None = None, agents: OpenDoor = open_door, **given: Any
+) -> Iterator[Service]:
     clock = clock or FixedClock()
     settings = load({}, **{"rate_per_minute": 0, "max_request_bytes": REQUEST_BYTES} | given)
-    with Listening(create_app(running, settings, SECRET, clock)) as listening:
+    with Listening(create_app(running, settings, SECRET, clock, agents)) as listening:
         service = Service(None, listening.url, listening.port, clock)
         try:
             yield service

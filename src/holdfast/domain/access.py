@@ -9,7 +9,7 @@ from holdfast.domain.entry import Entry
 from holdfast.domain.errors import AccessDenied
 from holdfast.domain.grant import Grant, Level
 from holdfast.domain.partition import OWNER_ONLY_IN_USER_SPACES
-from holdfast.domain.principal import Caller, Principal, PrincipalKind
+from holdfast.domain.principal import MODEL, Caller, Principal, PrincipalKind
 from holdfast.domain.space import Space, SpaceKind
 
 
@@ -138,12 +138,13 @@ def may_flag(caller: Caller, level: Level) -> bool:
 
 
 def sees(caller: Caller, space: Space, entry: Entry, now: int) -> bool:
-    """The second look, on a row that came back from a store. That it lies in this space its seal has shown."""
+    """The second look, on a row that came back from a store. That it lies in this space its seal has shown. A model is
+    never shown what its client encrypted or what waits for a person's approval."""
     if entry.expires_us is not None and entry.expires_us <= now:
         return False
     if entry.partition in OWNER_ONLY_IN_USER_SPACES and space.name.kind is SpaceKind.USER:
         return entry.owner == caller.principal
-    return True
+    return caller.door != MODEL or not (entry.encrypted or entry.quarantined)
 
 
 MODEL_DOORS = frozenset({"mcp"})

@@ -149,6 +149,11 @@ class Entry(NamedTuple):
         return self.partition is not Partition.INTERNAL
 
     @property
+    def for_models(self) -> bool:
+        """Whether a text made of entries may hold it; that its room is one they see is for the reader to ask."""
+        return not self.encrypted and not self.quarantined and self.content.is_text
+
+    @property
     def created_at(self) -> datetime:
         return to_datetime(self.created_us)
 

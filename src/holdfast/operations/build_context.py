@@ -80,7 +80,7 @@ def _applied(entered: Entered, heads: Sequence[Head], now: int) -> list[_Applied
             (-row.updated_us, elsewhere, space.name.parts(), -row.seq), entry, space if elsewhere else None
         )
         for row, entry in heads
-        if entry is not None and _may_show(entry) and sees(entered.caller, space, entry, now)
+        if entry is not None and entry.for_models and sees(entered.caller, space, entry, now)
     ]
 
 
@@ -100,14 +100,14 @@ def _index(engine: Engine, caller: Caller) -> tuple[Part, int]:
 def list_files(engine: Engine, caller: Caller, type: str | None = None) -> Index:
     """The caller's newest files: MEMORY.md and the context show the same."""
     page = list_entries(engine, caller, Listing((Partition.FILES,), wanted=Filter(category=type), limit=SCAN))
-    return Index(list(filter(_may_show, page)), page.cursor is not None, page.locked)
+    return Index([entry for entry in page if entry.for_models], page.cursor is not None, page.locked)
 
 
 def _summary(engine: Engine, caller: Caller) -> tuple[Part, int]:
     """Counts and the newest keys, as my-memory has them, but of the newest entries alone."""
     page = list_entries(engine, caller, Listing(SUMMARISED, limit=SCAN))
     more = page.cursor is not None
-    categories = by_category((entry.category, entry.key) for entry in page if _may_show(entry))
+    categories = by_category((entry.category, entry.key) for entry in page if entry.for_models)
     lines = [category_line(category, at_least=more) for category in categories]
     heading = "Notes and facts by category, with the newest keys:"
     return Part(heading, "category", "categories", lines, uncounted=more), page.locked
@@ -115,7 +115,3 @@ def _summary(engine: Engine, caller: Caller) -> tuple[Part, int]:
 
 def _is_home(entered: Entered) -> bool:
     return entered.space.name == own_space(entered.caller.principal)
-
-
-def _may_show(entry: Entry) -> bool:
-    return not entry.encrypted and not entry.quarantined and entry.content.is_text

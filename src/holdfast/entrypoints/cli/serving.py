@@ -27,13 +27,14 @@ def serve(
     data: Data = None,
     subject: As = None,
 ) -> None:
-    """Serve REST for many callers at once, until Ctrl-C."""
+    """Serve REST and MCP for many callers at once, until Ctrl-C."""
     from holdfast.domain.errors import Unavailable
 
     given = {"host": host, "port": port, "database_url": database, "subject": subject}
     settings = settings_of(data, **{name: value for name, value in given.items() if value is not None})
     try:
         from holdfast.entrypoints.http.server import serve as serve_http
+        from holdfast.entrypoints.mcp.http import open_door
     except ImportError as error:
         raise Unavailable("The server needs `holdfast[server]`: pip install 'holdfast[server]'.") from error
-    raise typer.Exit(serve_http(settings))
+    raise typer.Exit(serve_http(settings, open_door))

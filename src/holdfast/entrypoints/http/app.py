@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any
 
 from starlette.applications import Starlette
@@ -16,11 +16,13 @@ from starlette.routing import Route
 from holdfast import __version__
 from holdfast.contracts.clock import Clock
 from holdfast.domain.errors import HoldfastError, NotFound
+from holdfast.entrypoints.http.agents import Agents, OpenDoor, key_for_agents
 from holdfast.entrypoints.http.answers import GZIP_BYTES, refusal
 from holdfast.entrypoints.http.authenticate import Authenticator
 from holdfast.entrypoints.http.dispatch import Api
 from holdfast.entrypoints.http.guard import App, Guard
 from holdfast.entrypoints.http.jwks import Jwks
+from holdfast.entrypoints.http.limits import RateLimit
 from holdfast.entrypoints.http.openapi import document
 from holdfast.entrypoints.http.page import docs_page, status_page
 from holdfast.entrypoints.http.router import no_method
@@ -38,18 +40,19 @@ def create_app(
     settings: Settings,
     secret: Secret | None = None,
     clock: Clock = system_clock,
+    agents: OpenDoor | None = None,
 ) -> App:
     """The application over an open store, or over one that could not be opened: then it says so. A host may pass a
-    memory that it opened with a directory of its own."""
+    memory that it opened with a directory of its own. `agents` opens the door at /mcp, if there is to be one."""
+    secret = secret or local_secret(settings)
     jwks = None if settings.jwks_url is None else Jwks(settings.jwks_url, settings.jwt_algorithms, clock)
-    verifier = Verifier(settings, secret or local_secret(settings), clock, jwks)
+    verifier = Verifier(settings, secret, clock, jwks)
     authenticator = Authenticator(settings, verifier)
-    api = Api(
-        memory,
-        authenticator,
-        rate_per_minute=settings.rate_per_minute,
-        request_bytes=settings.request_bytes,
-    )
+    rate = RateLimit(settings.rate_per_minute)
+    api = Api(memory, authenticator, rate=rate, request_bytes=settings.request_bytes)
+    mcp = None
+    if agents is not None:
+        mcp = Agents(agents(memory, settings, key_for_agents(secret)), authenticator, rate, settings)
     metrics, described = Metrics(), document(__version__)
 
     async def healthz(_: Request) -> Response:
@@ -68,7 +71,8 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> Any:
-        yield
+        async with mcp.door.running() if mcp is not None else nullcontext():
+            yield
         if jwks is not None:
             await jwks.close()
 
@@ -88,10 +92,14 @@ def create_app(
     pages.router.redirect_slashes = False  # one address for each thing
 
     async def front(scope: Any, receive: Any, send: Any) -> None:
-        under = scope["type"] == "http" and scope["path"].removeprefix(scope.get("root_path", "")).startswith(
-            f"{BASE}/"
-        )
-        await (api if under else pages)(scope, receive, send)
+        app: App = pages
+        if scope["type"] == "http":
+            path = scope["path"].removeprefix(scope.get("root_path", ""))
+            if path.startswith(f"{BASE}/"):
+                app = api
+            elif mcp is not None and mcp.serves(path):
+                app = mcp
+        await app(scope, receive, send)
 
     guarded = Guard(front, host=settings.host, allowed=settings.allowed_hosts)
     return Watch(guarded, metrics)

@@ -20,6 +20,7 @@ from holdfast.domain.errors import (
     Unavailable,
 )
 from holdfast.domain.limits import check_idempotency_key
+from holdfast.entrypoints import calling
 from holdfast.entrypoints.http.answers import (
     NO_STORE,
     Answer,
@@ -35,11 +36,7 @@ from holdfast.entrypoints.http.limits import RateLimit
 from holdfast.entrypoints.http.router import Router
 from holdfast.entrypoints.http.routes import BASE, OWN_SPACE, ROUTES, Route
 from holdfast.entrypoints.opening import Running
-from holdfast.entrypoints.waiting import carry_out_async
 from holdfast.operations.answers import Remembered
-from holdfast.operations.once import once
-from holdfast.operations.work import Read, Steps, Write
-from holdfast.surfaces.seat import Seat
 from holdfast.surfaces.wire.answers import REMEMBERED, STORED
 from holdfast.surfaces.wire.call import Call
 from holdfast.surfaces.wire.fields import arguments, from_texts
@@ -68,12 +65,12 @@ class Api:
         memory: Running,
         authenticator: Authenticator,
         *,
-        rate_per_minute: int = 0,
+        rate: RateLimit,
         request_bytes: int = 8 << 20,
     ) -> None:
         self._memory = memory
         self._authenticator = authenticator
-        self._rate = RateLimit(rate_per_minute)
+        self._rate = rate
         self._request_bytes = request_bytes
         self._router = Router(ROUTES)
         self._open = 0
@@ -120,9 +117,10 @@ class Api:
         if given.get("space") == OWN_SPACE:
             del given["space"]
         if not call.writes:
-            return _conditional(call, await _read(seat, call, given), headers)
+            return _conditional(call, await calling.read(seat, call, given), headers)
         _expect_revision(route, given, headers)
-        result = await _write(seat, call, given, headers.get(IDEMPOTENCY))
+        key = headers.get(IDEMPOTENCY)
+        result = await calling.write(seat, call, given, None if key is None else _idempotency_key(key))
         if isinstance(result, Remembered):
             return await self._remembered(result)
         return answer(call.answer.show(result), 200, *_tag(result))
@@ -197,33 +195,6 @@ def _expect_revision(route: Route, given: dict[str, Any], headers: Headers) -> N
         raise PreconditionFailed
     if given.setdefault("expected_revision", number := int(bare)) != number:
         raise PreconditionFailed("If-Match and `expected_revision` name different revisions.")
-
-
-async def _read(seat: Seat, call: Call, given: dict[str, Any]) -> Any:
-    if call.aside or seat.is_remote:
-        return await asyncio.to_thread(call.run, call.surface(seat), **given)
-    return call.run(call.surface(seat), **given)
-
-
-async def _write(seat: Seat, call: Call, given: dict[str, Any], key: bytes | None) -> Any:
-    repeat = None if key is None else _idempotency_key(key)
-    if repeat is not None and call.repeat is not None:
-        call.repeat(given, repeat)
-    work = call.run(call.surface(seat), **given)
-    if isinstance(work, Read):
-        return await carry_out_async(seat, work)
-    if repeat is not None and call.repeat is None and not seat.is_off:
-        asked = call.run.__qualname__, given
-        work = once(seat.engine, seat.caller, repeat, asked, work, call.answer.show, call.answer.read)
-    elif repeat is not None and isinstance(work, Steps) and not seat.is_off:
-        await carry_out_async(seat, _claim(seat, repeat, (call.run.__qualname__, given)))
-    return await carry_out_async(seat, work)
-
-
-def _claim(seat: Seat, key: str, asked: tuple[str, dict[str, Any]]) -> Write[None]:
-    """Binds a key to this request, where its parts are done one by one, each once."""
-    nothing: Write[None] = Write(lambda: lambda _: None)
-    return once(seat.engine, seat.caller, key, asked, nothing, lambda _: None, lambda _: None)
 
 
 def _idempotency_key(key: bytes) -> str:

@@ -15,6 +15,7 @@ import uvicorn
 
 from holdfast import __version__
 from holdfast.domain.errors import Unavailable
+from holdfast.entrypoints.http.agents import OpenDoor
 from holdfast.entrypoints.http.app import create_app
 from holdfast.entrypoints.http.authenticate import check_auth_allowed
 from holdfast.entrypoints.http.guard import ANY
@@ -41,23 +42,24 @@ Ctrl-C ends it; every memory stays.
 """
 
 
-def serve(settings: Settings) -> int:
-    """Runs until it is told to end. A store that cannot be opened is said, here and by /readyz, and answered 503."""
+def serve(settings: Settings, agents: OpenDoor | None = None) -> int:
+    """Runs until it is told to end. A store that cannot be opened is said, here and by /readyz, and answered 503.
+    `agents` opens the door at /mcp."""
     check_auth_allowed(settings)
     _log_to_stderr()
     memory = open_settings(settings)
     try:
-        _Server(memory, settings).run()
+        _Server(memory, settings, agents).run()
     finally:
         memory.stop()
     return 0
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, memory: Running, settings: Settings) -> None:
+    def __init__(self, memory: Running, settings: Settings, agents: OpenDoor | None) -> None:
         super().__init__(
             uvicorn.Config(
-                create_app(memory, settings),
+                create_app(memory, settings, agents=agents),
                 host=settings.host,
                 port=settings.port,
                 http=TimedProtocol,

@@ -42,7 +42,7 @@ KEY = field(
 KNOWN_KEY = field("key", Kind.TEXT, "The memory's name.", "konflux/deploy", wrong=InvalidKey)
 ID = field("id", Kind.ID, "The memory's id.")
 SPACE = field(
-    "space", Kind.TEXT, "A space's id, reference or kind:reference; default: the caller's own.", "user:alice"
+    "space", Kind.TEXT, "A space by id, reference or kind:reference; default: your own.", "user:alice"
 )
 REVISION = field(
     "expected_revision",
@@ -86,7 +86,7 @@ FILTERS = (
     field(
         "spaces",
         Kind.TEXTS,
-        "Only these spaces; null is the caller's own.",
+        "Only these spaces; null: your own.",
         bounds={"items": {"type": ["string", "null"]}},
     ),
     IN_CATEGORY,

@@ -1,0 +1,40 @@
+"""How an awaiting door answers a row of the table of calls, whatever door it is: reads where they stand or in a thread,
+writes through the writer, each once where it has a key."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from holdfast.entrypoints.waiting import carry_out_async
+from holdfast.operations.once import once
+from holdfast.operations.work import Read, Steps, Write
+from holdfast.surfaces.seat import Seat
+from holdfast.surfaces.wire.call import Call
+
+
+async def read(seat: Seat, call: Call, given: dict[str, Any]) -> Any:
+    if call.aside or seat.is_remote:
+        return await asyncio.to_thread(call.run, call.surface(seat), **given)
+    return call.run(call.surface(seat), **given)
+
+
+async def write(seat: Seat, call: Call, given: dict[str, Any], repeat: str | None = None) -> Any:
+    """`repeat` is the key under which a write that is sent again is answered again and done once."""
+    if repeat is not None and call.repeat is not None:
+        call.repeat(given, repeat)
+    work = call.run(call.surface(seat), **given)
+    if isinstance(work, Read):
+        return await carry_out_async(seat, work)
+    if repeat is not None and call.repeat is None and not seat.is_off:
+        asked = call.run.__qualname__, given
+        work = once(seat.engine, seat.caller, repeat, asked, work, call.answer.show, call.answer.read)
+    elif repeat is not None and isinstance(work, Steps) and not seat.is_off:
+        await carry_out_async(seat, _claim(seat, repeat, (call.run.__qualname__, given)))
+    return await carry_out_async(seat, work)
+
+
+def _claim(seat: Seat, key: str, asked: tuple[str, dict[str, Any]]) -> Write[None]:
+    """Binds a key to this request, where its parts are done one by one, each once."""
+    nothing: Write[None] = Write(lambda: lambda _: None)
+    return once(seat.engine, seat.caller, key, asked, nothing, lambda _: None, lambda _: None)

@@ -1,0 +1,96 @@
+"""Answers as text a model reads: short lines, every stored text quoted, so that none can pass for a line of ours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from holdfast.domain.context import quoted
+from holdfast.domain.entry import Entry
+from holdfast.operations.answers import Hits
+from holdfast.surfaces.facts import MyMemory
+from holdfast.surfaces.wire.call import Call
+from holdfast.surfaces.wire.shape import Json, moment
+
+NOTHING = "Nothing found."
+
+
+def text_of(call: Call, result: Any, shown: Json) -> str:
+    tell = _TELLING.get(call.answer.name)
+    return _compact(shown) if tell is None else tell(result)
+
+
+def hits_text(hits: Hits) -> str:
+    lines = [_entry_line(place, hit.entry) for place, hit in enumerate(hits, 1)]
+    if hits.note:
+        lines.append(hits.note)
+    return "\n".join(lines) or NOTHING
+
+
+def facts_text(entries: list[Entry]) -> str:
+    return "\n".join(_entry_line(place, entry) for place, entry in enumerate(entries, 1)) or NOTHING
+
+
+def my_memory_text(memory: MyMemory) -> str:
+    lines = [
+        f"{quoted(each.name)}: {each.count}, newest {', '.join(map(quoted, each.recent_keys))}"
+        for each in memory.categories
+    ]
+    return "\n".join(lines) or memory.note or NOTHING
+
+
+def _entry_line(place: int, entry: Entry) -> str:
+    said = [f"key {quoted(entry.key)}", f"id {entry.id}"]
+    if entry.category:
+        said.append(f"category {quoted(entry.category)}")
+    if entry.speaker:
+        said.append(f"said by {quoted(entry.speaker)}")
+    at = entry.content.at_us
+    said.append(f"said {moment(at)}" if at is not None else f"changed {moment(entry.updated_us)}")
+    hint = f"{quoted(entry.hint)}: " if entry.hint else ""
+    text = quoted(entry.text) if entry.content.is_text else "(bytes)"
+    return f"{place}. {hint}{text} ({', '.join(said)})"
+
+
+def _kept(kept: Any) -> str:
+    if not kept.persisted:
+        return f"Not kept: {kept.note}"
+    done = "Saved" if kept.created else "Updated"
+    until = "" if kept.expires_us is None else f" until {moment(kept.expires_us)}"
+    removed = f" {kept.redacted} secret(s) were taken out." if kept.redacted else ""
+    return f"{done} key {quoted(kept.key)} (id {kept.id}){until}.{removed}"
+
+
+def _remembered(kept: Any) -> str:
+    similar = [_entry_line(place, one.entry) for place, one in enumerate(kept.similar, 1)]
+    return "\n".join([_kept(kept), *(["Similar memories:", *similar] if similar else [])])
+
+
+def _forgotten(done: Any) -> str:
+    kept = f" {done.kept_elsewhere} stay in other spaces." if done.kept_elsewhere else ""
+    return f"Forgot {done.deleted}.{kept}" + (f" {done.note}" if done.note else "")
+
+
+def _revisions(states: Any) -> str:
+    lines = [
+        f"{state.revision}. {'(locked)' if state.locked else quoted(state.text or '')} ({moment(state.updated_us)})"
+        for state in states
+    ]
+    return "\n".join(lines) or NOTHING
+
+
+def _compact(shown: Json) -> str:
+    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+
+
+_TELLING: Mapping[str, Callable[[Any], str]] = {
+    "Hits": hits_text,
+    "Facts": facts_text,
+    "Remembered": _remembered,
+    "Stored": _kept,
+    "Forgotten": _forgotten,
+    "Revisions": _revisions,
+    "Context": lambda context: context.text or context.note or "",
+}
+"""By the name of an answer's shape; others are told as JSON."""
