@@ -205,7 +205,7 @@ def everything_shown(client: Client) -> Any:
     """All that a model gets to see without naming an entry, as one text."""
 
     async def look() -> str:
-        tools = [
+        tools: list[tuple[str, dict[str, Any]]] = [
             ("recall", {"query": WORD, "limit": 50}),
             ("recall", {"query": ""}),
             ("memory_context", {}),
