@@ -8,7 +8,8 @@ import pytest
 from mcp import Client
 from mcp_types import ElicitResult
 
-from tests.http.serving import Service, serving
+import holdfast
+from tests.http.serving import Service, serving, serving_running
 from tests.mcp.talking import Person, call, connected, talk
 
 INITIALIZE = {
@@ -105,7 +106,7 @@ def test_every_request_of_a_session_is_judged_by_its_own_token(service: Service,
     assert service.memory.user(who).get("k").provenance.conversation == first["mcp-session-id"]
 
 
-def confirming(service: Service, who: str, state: str | None, *, to: str = "alice") -> Any:
+def confirming(service: Service, who: str, state: str | None) -> Any:
     responses = {"yes": {"action": "accept", "content": {"yes": True}}}
     params: dict[str, Any] = {"name": "forget", "arguments": {"scope": "all"}}
     if state is not None:
@@ -116,31 +117,29 @@ def confirming(service: Service, who: str, state: str | None, *, to: str = "alic
 
 
 def test_a_yes_counts_once_and_for_the_call_and_caller_it_was_given_to(service: Service, who: str) -> None:
+    call(service, "remember", {"text": "a", "key": "a"}, who=who)
     asked = confirming(service, who, None)["result"]
     assert asked["resultType"] == "input_required"
     state = asked["requestState"]
-    call(service, "remember", {"text": "a", "key": "a"}, who=who)
     assert confirming(service, "mallory", state)["error"]["data"]["reason"] == "invalid_request_state"
     assert confirming(service, who, state + "x")["error"]["data"]["reason"] == "invalid_request_state"
     assert confirming(service, who, state)["result"]["structuredContent"]["deleted"] == 1
     call(service, "remember", {"text": "b", "key": "b"}, who=who)
-    with service.untouched():
-        confirming(service, who, state)
-    assert [
-        hit["key"] for hit in call(service, "recall", {"query": ""}, who=who).structured_content["hits"]
-    ] == ["b"]
+    again = confirming(service, who, state)["result"]
+    assert again["structuredContent"]["code"] in ("proposal_consumed", "not_found")
+    found = call(service, "recall", {"query": ""}, who=who)
+    assert [hit["key"] for hit in found.structured_content["hits"]] == ["b"]
 
 
 def test_what_a_client_carries_is_understood_by_another_worker(who: str) -> None:
-    with serving() as first, serving() as second:
+    memory = holdfast.open(":memory:", key="ephemeral", sweep_seconds=0, embedder="none")
+    with serving_running(memory.running) as first, serving_running(memory.running) as second:
         state = confirming(first, who, None)["result"]["requestState"]
         assert confirming(second, who, state)["result"]["structuredContent"]["deleted"] == 0
+    memory.close()
 
 
 def test_a_server_whose_memory_is_off_says_so(era: str) -> None:
-    import holdfast
-    from tests.http.serving import serving_running
-
     memory = holdfast.open(":memory:", key="off")
     with serving_running(memory.running) as service:
         kept = call(service, "remember", {"text": "a"}, era=era)

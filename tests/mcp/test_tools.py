@@ -160,7 +160,7 @@ def test_everything_is_forgotten_only_after_a_person_said_yes(service: Service, 
     done = call(service, "forget", {"scope": "all"}, who=who, era=era, person=person)
     assert (done.structured_content["deleted"], person.asked) == (
         1,
-        ["Forget everything Holdfast remembers for you, for good?"],
+        ["Forget `all` for good."],
     )
 
 
@@ -174,9 +174,28 @@ def test_without_a_yes_nothing_is_forgotten(
     service: Service, era: str, who: str, scope: str, person: Person
 ) -> None:
     call(service, "remember", {"text": "a", "key": "a"}, who=who)
-    with service.untouched():
-        refused = call(service, "forget", {"scope": scope}, who=who, era=era, person=person)
+    refused = call(service, "forget", {"scope": scope}, who=who, era=era, person=person)
     assert code(refused) == "confirmation_required"
+    found = call(service, "recall", {"query": "a"}, who=who)
+    assert [hit["key"] for hit in found.structured_content["hits"]] == ["a"]
+
+
+def test_a_client_without_forms_is_told_of_a_proposal_that_a_person_approves(
+    service: Service, era: str, who: str
+) -> None:
+    call(service, "remember", {"text": "a", "key": "a"}, who=who)
+    refused = call(service, "forget", {"scope": "all"}, who=who, era=era)
+    proposal = refused.structured_content["proposal"]
+    (waiting,) = service.ask("GET", "proposals", who=who).json()["proposals"]
+    assert (waiting["id"], waiting["door"]) == (proposal, "mcp")
+    approved = service.send(f"proposals/{proposal}/approve", {}, who=who).json()
+    assert approved["result"]["deleted"] == 1
+
+
+def test_who_said_no_is_not_asked_again_for_the_same(service: Service, era: str, who: str) -> None:
+    call(service, "remember", {"text": "a", "key": "a"}, who=who)
+    call(service, "forget", {"scope": "all"}, who=who, era=era, person=Person("decline"))
+    assert service.ask("GET", "proposals", who=who).json()["proposals"] == []
 
 
 def test_one_memory_is_forgotten_without_asking(service: Service, era: str, who: str) -> None:

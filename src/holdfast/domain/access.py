@@ -9,7 +9,7 @@ from holdfast.domain.entry import Entry
 from holdfast.domain.errors import AccessDenied
 from holdfast.domain.grant import Grant, Level
 from holdfast.domain.partition import OWNER_ONLY_IN_USER_SPACES
-from holdfast.domain.principal import MODEL, Caller, Principal, PrincipalKind
+from holdfast.domain.principal import Caller, Principal, PrincipalKind
 from holdfast.domain.space import Space, SpaceKind
 
 
@@ -144,7 +144,7 @@ def sees(caller: Caller, space: Space, entry: Entry, now: int) -> bool:
         return False
     if entry.partition in OWNER_ONLY_IN_USER_SPACES and space.name.kind is SpaceKind.USER:
         return entry.owner == caller.principal
-    return caller.door != MODEL or not (entry.encrypted or entry.quarantined)
+    return caller.door not in MODEL_DOORS or not (entry.encrypted or entry.quarantined)
 
 
 MODEL_DOORS = frozenset({"mcp"})

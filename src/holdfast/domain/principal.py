@@ -13,8 +13,6 @@ from holdfast.domain.limits import is_text
 UNKNOWN = "unknown"
 ID_BYTES = 512
 TEAM = "team:"
-MODEL = "mcp"
-"""The door behind which a model asks."""
 
 
 class PrincipalKind(StrEnum):

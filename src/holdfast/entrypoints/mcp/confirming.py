@@ -1,12 +1,13 @@
-"""What a person must confirm, and how they are asked: by the client's own form where it has one. In the handshake era
-the call waits for the answer; since 2026-07-28 the client sends the call again with it. Without a form there is a
-proposal, which a person approves elsewhere. Nothing that a model could say stands for a yes."""
+"""A proposal is put to the person at once where their client has forms. In the handshake era the call waits for the
+answer; since 2026-07-28 the client sends the call again with it. Whoever has no form answers on the page or on the
+command line. Nothing that a model could say stands for a yes: the answer comes from the client, and the proposal is
+approved as the person, whose own access counts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from secrets import token_urlsafe
+from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
@@ -19,9 +20,17 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from holdfast.domain.errors import ConfirmationRequired
+from holdfast.domain.errors import ConfirmationRequired, ProposalExpired
+from holdfast.domain.principal import Caller
+from holdfast.domain.proposal import Answered
+from holdfast.entrypoints import calling
+from holdfast.operations.propose import person_asked
+from holdfast.surfaces.seat import Seat
+from holdfast.surfaces.wire.people_calls import APPROVE, PROPOSALS, REFUSE
 
 Context = ServerRequestContext[Any, Any]
+DOOR = "form"
+"""Through which a person answers; no model speaks there."""
 YES = "yes"
 FORM = {
     "type": "object",
@@ -38,42 +47,61 @@ class Ask(Exception):
         self.result = result
 
 
-def has_form(context: Context) -> bool:
-    """Whether this client can ask a person now; an empty capability stands for forms."""
+def can_ask(seat: Seat, context: Context) -> bool:
+    """Whether there is a person whom this client can ask now; an empty capability stands for forms."""
     capabilities = context.session.client_capabilities
     told = None if capabilities is None else capabilities.elicitation
-    if told is None or (told.form is None and told.url is not None):
+    if told is None or (told.form is None and told.url is not None) or person_asked(seat.caller) is None:
         return False
     return _is_modern(context) or context.session.can_send_request
 
 
-async def confirm(context: Context, params: CallToolRequestParams, shown: str) -> str | None:
-    """Returns when a person said yes, with a key under which that yes counts once; raises ConfirmationRequired when
-    they did not, and Ask when they are still to be asked."""
+async def asked(seat: Seat, context: Context, proposal: str) -> Answered:
+    """What the person decided; raises Ask when the client is to come again with their answer."""
+    shown = await _shown(seat, proposal)
     if _is_modern(context):
-        return _confirmed_before(params, shown)
+        request = ElicitRequest(params=ElicitRequestFormParams(message=shown, requested_schema=FORM))
+        raise Ask(InputRequiredResult(input_requests={YES: request}, request_state=proposal))
     try:
         answer = await context.session.elicit_form(shown, FORM, related_request_id=context.request_id)
     except MCPError as error:
-        raise ConfirmationRequired("The client could not ask a person; nothing was done.") from error
-    _require_yes(answer)
-    return None
+        waits = ConfirmationRequired(
+            "The client could not ask the person; the proposal still waits for them."
+        )
+        waits.proposal = proposal
+        raise waits from error
+    return await _answered(seat, proposal, answer)
 
 
-def _confirmed_before(params: CallToolRequestParams, shown: str) -> str:
-    """What the client was answered before is sealed and bound to this very call and caller."""
-    answer = (params.input_responses or {}).get(YES)
-    if params.request_state is None or answer is None:
-        request = ElicitRequest(params=ElicitRequestFormParams(message=shown, requested_schema=FORM))
-        raise Ask(InputRequiredResult(input_requests={YES: request}, request_state=token_urlsafe(24)))
-    _require_yes(answer)
-    return f"confirmed/{params.request_state}"
+def answered_proposal(context: Context, params: CallToolRequestParams) -> str | None:
+    """That of a call which comes again: what the client carried is sealed, and bound to this very call and caller."""
+    return params.request_state if _is_modern(context) and params.input_responses else None
 
 
-def _require_yes(answer: Any) -> None:
-    content: Mapping[str, Any] = answer.content or {} if isinstance(answer, ElicitResult) else {}
-    if not isinstance(answer, ElicitResult) or answer.action != "accept" or content.get(YES) is not True:
-        raise ConfirmationRequired("The person did not agree; nothing was done.")
+async def decided(seat: Seat, params: CallToolRequestParams, proposal: str) -> Answered:
+    return await _answered(seat, proposal, (params.input_responses or {}).get(YES))
+
+
+async def _answered(seat: Seat, proposal: str, answer: Any) -> Answered:
+    agrees = isinstance(answer, ElicitResult) and answer.action == "accept"
+    agrees = agrees and (answer.content or {}).get(YES) is True
+    result: Answered = await calling.write(_as_person(seat), APPROVE if agrees else REFUSE, {"id": proposal})
+    return result
+
+
+async def _shown(seat: Seat, proposal: str) -> str:
+    waiting = await calling.read(_as_person(seat), PROPOSALS, {})
+    for each in waiting:
+        if each.id == UUID(proposal):
+            return str(each.shown)
+    raise ProposalExpired
+
+
+def _as_person(seat: Seat) -> Seat:
+    caller, person = seat.caller, person_asked(seat.caller)
+    assert person is not None
+    alone = replace(caller, door=DOOR) if person == caller.principal else Caller(person, door=DOOR)
+    return replace(seat, caller=alone)
 
 
 def _is_modern(context: Context) -> bool:

@@ -15,7 +15,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from holdfast.domain.errors import Unavailable
-from holdfast.domain.principal import MODEL, Caller
+from holdfast.domain.principal import Caller
 from holdfast.entrypoints.mcp.server import Context, build_server
 from holdfast.entrypoints.mcp.tools import SURFACES, Surface
 from holdfast.entrypoints.mcp.watching import Watching
@@ -27,6 +27,7 @@ from holdfast.wiring import is_postgres
 CALLER = "holdfast.caller"
 """Where in a scope the caller stands."""
 DEFAULT = "core"
+DOOR = "mcp"
 _SESSION = b"mcp-session-id"
 
 
@@ -99,4 +100,4 @@ def _in_session(caller: Caller, headers: list[tuple[bytes, bytes]]) -> Caller:
     """A client that names no conversation has the one of its session."""
     named = next((value for name, value in headers if name == _SESSION), b"").decode("ascii", "replace")
     conversation = caller.conversation or (named if named.isalnum() and len(named) <= 64 else None)
-    return replace(caller, door=MODEL, conversation=conversation)
+    return replace(caller, door=DOOR, conversation=conversation)

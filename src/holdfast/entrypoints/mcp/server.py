@@ -51,14 +51,16 @@ from holdfast.domain.errors import (
     NotFound,
     Unavailable,
 )
+from holdfast.domain.proposal import Answered
 from holdfast.entrypoints import calling
 from holdfast.entrypoints.mcp.completing import complete
-from holdfast.entrypoints.mcp.confirming import Ask, confirm, has_form
+from holdfast.entrypoints.mcp.confirming import Ask, answered_proposal, asked, can_ask, decided
 from holdfast.entrypoints.mcp.telling import text_of
 from holdfast.entrypoints.mcp.tools import ANSWER, Resource, Surface, Tool
 from holdfast.entrypoints.mcp.watching import Watching
 from holdfast.operations.answers import Remembered
 from holdfast.surfaces.seat import Seat
+from holdfast.surfaces.wire.call import Call
 from holdfast.surfaces.wire.fields import arguments
 
 NAME = "holdfast"
@@ -91,7 +93,7 @@ class AgentServer:
 
     def _offers(self, tool: Tool, context: Context) -> bool:
         """An unattended caller deletes nothing, so it is not even shown how."""
-        if not (tool.destructive and tool.shown is not None):
+        if not tool.deletes:
             return True
         try:
             return not is_unattended(self._seat_of(context).caller)
@@ -122,11 +124,18 @@ class AgentServer:
         seat = self._seat_of(context)
         given = arguments(tool.fields, params.arguments or {})
         if not tool.call.writes:
-            return await _told(tool, await calling.read(seat, tool.call, given))
-        once = None
-        if tool.shown is not None and (shown := tool.shown(given)) is not None:
-            once = await _confirmed(context, params, shown)
-        return await _told(tool, await calling.write(seat, tool.call, given, once))
+            return await _told(tool.call, await calling.read(seat, tool.call, given))
+        if (proposal := answered_proposal(context, params)) is not None:
+            return await _decided(tool.call, await decided(seat, params, proposal))
+        try:
+            done = await calling.write(seat, tool.call, given)
+        except ConfirmationRequired as refusal:
+            if refusal.proposal is None or not can_ask(seat, context):
+                raise
+            return await _decided(tool.call, await asked(seat, context, refusal.proposal))
+        if (waits := getattr(done, "proposal", None)) is not None and can_ask(seat, context):
+            return await _decided(tool.call, await asked(seat, context, str(waits)))
+        return await _told(tool.call, done)
 
     async def list_resources(self, _: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
         return ListResourcesResult(resources=[_wire_resource(each) for each in self._fixed.values()])
@@ -233,21 +242,20 @@ def build_server(
     return server
 
 
-async def _confirmed(context: Context, params: CallToolRequestParams, shown: str) -> str | None:
-    if not has_form(context):
-        raise ConfirmationRequired(
-            f"A person has to agree first, and this client cannot ask them. They can do it themselves: {shown}"
-        )
-    return await confirm(context, params, shown)
-
-
-async def _told(tool: Tool, result: Any) -> CallToolResult:
+async def _told(call: Call, result: Any) -> CallToolResult:
     if isinstance(result, Remembered):
         near = [] if result.look is None else await asyncio.to_thread(result.look)
         result.look = lambda: near
-    shown = tool.call.answer.show(result)
-    text = _sendable(text_of(tool.call, result, shown))
+    shown = call.answer.show(result)
+    text = _sendable(text_of(call, result, shown))
     return CallToolResult(content=[TextContent(text=text)], structured_content=shown)
+
+
+async def _decided(call: Call, answer: Answered) -> CallToolResult:
+    """What a call came to that a person has agreed to."""
+    if not answer.approved:
+        raise ConfirmationRequired("The person did not agree; nothing was done.")
+    return await _told(call, call.answer.read(answer.result))
 
 
 def _tool_error(error: HoldfastError) -> CallToolResult:

@@ -3,20 +3,17 @@ of it that a model is offered, and words that a model understands. Nothing here 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from holdfast.domain.errors import InvalidScope
-from holdfast.domain.scope import Everything, Runs, parse_scope
 from holdfast.entrypoints.mcp.prompts import CONTEXT, RECALL, REMEMBER, REVIEW, Prompt
 from holdfast.surfaces.wire import core_calls as core
 from holdfast.surfaces.wire import fact_calls as facts
 from holdfast.surfaces.wire.call import Call
 from holdfast.surfaces.wire.fields import Field
 
-Given = Mapping[str, Any]
 Json = dict[str, Any]
 _KEPT_OF_SCHEMAS = ("type", "enum", "description")
 """What a model makes use of; patterns, bounds and examples it would only pay for. The call judges every value."""
@@ -36,10 +33,8 @@ class Tool:
     """The fields a model may say; others are refused."""
     destructive: bool = False
     idempotent: bool = False
-    shown: Callable[[Given], str | None] | None = None
-    """What a person has to confirm before it is done; None: nobody is asked."""
-    what: str = ""
-    """What a proposal of it is called: `<vocabulary>.<call>`."""
+    deletes: bool = False
+    """Not for a caller whom nobody watches."""
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
@@ -88,20 +83,6 @@ class Surface:
     tools: tuple[Tool, ...]
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
-
-
-def forgetting(given: Given) -> str | None:
-    """A person is asked before much is lost at once, not for one memory named by the user."""
-    try:
-        match parse_scope(given.get("scope")):
-            case Everything():
-                return "Forget everything Holdfast remembers for you, for good?"
-            case Runs(head, None):
-                kind = "tool runs" if head == "pack_history" else "pipeline runs"
-                return f"Forget the record of all {kind}, for good?"
-    except InvalidScope:
-        pass  # refused by the call itself
-    return None
 
 
 MY_MEMORY = Resource(
@@ -169,8 +150,7 @@ CORE = Surface(
             ("scope",),
             destructive=True,
             idempotent=True,
-            shown=forgetting,
-            what="core.forget",
+            deletes=True,
         ),
         Tool(
             "memory_context",
@@ -212,8 +192,7 @@ FACTS = Surface(
             ("scope",),
             destructive=True,
             idempotent=True,
-            shown=forgetting,
-            what="facts.forget",
+            deletes=True,
         ),
         Tool(
             "memory_history",
