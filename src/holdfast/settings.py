@@ -128,6 +128,12 @@ TABLE = (
         "ceiling for the opened words and vectors of the spaces searched last; the last one always stays",
     ),
     Setting(
+        "AUDIT_READS",
+        "on",
+        "word",
+        "`off`: the audit log records writes alone, and nobody can ask who read an entry",
+    ),
+    Setting(
         "SCRUB_CARDS",
         "off",
         "word",
@@ -179,6 +185,7 @@ class Settings:
     model_dir: Path
     model_source: Path | None
     recall_cache_bytes: int
+    audit_reads: bool
     scrub_cards: bool
     model_sharing: bool
     limits: Limits
@@ -225,6 +232,7 @@ def load(environment: Mapping[str, str] | None = None, /, **given: Any) -> Setti
         model_dir=_path(values["MODEL_DIR"]) or _user_cache_dir(environment) / "models",
         model_source=_path(values["MODEL_SOURCE"]),
         recall_cache_bytes=_number("RECALL_CACHE_MB", values["RECALL_CACHE_MB"], int) << 20,
+        audit_reads=_switch("AUDIT_READS", values["AUDIT_READS"]),
         scrub_cards=_switch("SCRUB_CARDS", values["SCRUB_CARDS"]),
         model_sharing=_switch("MODEL_SHARING", values["MODEL_SHARING"]),
         limits=Limits(

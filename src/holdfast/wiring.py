@@ -97,7 +97,18 @@ def _open_with(
     index = Index(sealed, clock, wanted, settings.recall_cache_bytes)
     scrubber = partial(scrub, cards=True) if settings.scrub_cards else scrub
     return Opened(
-        Engine(sealed, clock, scrubber, index, settings.limits, directory, settings.model_sharing), keys, path
+        Engine(
+            sealed,
+            clock,
+            scrubber,
+            index,
+            settings.limits,
+            directory,
+            model_may_share=settings.model_sharing,
+            audit_reads=settings.audit_reads,
+        ),
+        keys,
+        path,
     )
 
 

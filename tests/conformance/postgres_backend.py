@@ -38,7 +38,7 @@ class Postgres:
         with psycopg.connect(self._dsn, autocommit=True) as db:
             for table in _TABLES:
                 db.execute(f"DELETE FROM holdfast.{table}".encode())
-            db.execute("UPDATE holdfast.audit_head SET position = 0")
+            db.execute("UPDATE holdfast.audit_head SET position = 0, link = '', code = ''")
 
     def open(self) -> Store:
         return postgres.open_database(self._dsn)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.contracts.rows import AuditRow
+from holdfast.contracts.rows import AuditHead, AuditRow
 from holdfast.contracts.storage import Store, Transaction
 from tests.conformance.rows import audit_row, write
 
@@ -53,3 +53,33 @@ def test_a_transaction_links_each_line_to_the_one_before_its_own_included(store:
         return lasts
 
     assert write(store, job) == [audit_row("before"), audit_row("first"), audit_row("second")]
+
+
+def test_the_head_is_the_last_line_with_the_code_it_was_given(store: Store) -> None:
+    assert store.audit.head() == AuditHead()
+    append(store, audit_row("a"))
+
+    def job(tx: Transaction) -> list[AuditHead]:
+        heads = [tx.audit.head()]
+        tx.audit.append(audit_row("b", link=b"link of b"), b"code of b")
+        return [*heads, tx.audit.head()]
+
+    assert write(store, job) == [
+        AuditHead(1, audit_row("a").link, b""),
+        AuditHead(2, b"link of b", b"code of b"),
+    ]
+    assert store.audit.head() == AuditHead(2, b"link of b", b"code of b")
+
+
+def test_lines_about_an_object_are_found_wherever_they_name_it_newest_first(store: Store) -> None:
+    one, other = b"1" * 16, b"2" * 16
+    rows = [
+        audit_row("get", object=one, at_us=1),
+        audit_row("list", object=other + one, at_us=2),
+        audit_row("get", object=other, at_us=3),
+        audit_row("remember", object=one, at_us=4),
+    ]
+    append(store, *rows)
+    assert store.audit.about(one, ["get", "list"], 10) == [rows[1], rows[0]]
+    assert store.audit.about(one, ["get", "list"], 1) == [rows[1]]
+    assert store.audit.about(b"3" * 16, ["get"], 10) == []

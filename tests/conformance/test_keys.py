@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.contracts.rows import KeyRow
+from holdfast.contracts.rows import KeyRow, KeyUse
 from holdfast.contracts.storage import Store, Transaction
 from holdfast.domain.errors import Conflict
 from tests.conformance.rows import HERE, NOWHERE, THERE, key_row, make_spaces, space_id, write
@@ -72,3 +72,15 @@ def test_one_key_or_all_of_a_space_are_destroyed_and_counted(store: Store) -> No
     assert store.keys.of(HERE) == []
     assert write(store, lambda tx: tx.keys.delete(HERE)) == 0
     assert store.keys.of(THERE) == [key_row(THERE, 1)]
+
+
+def test_uses_are_added_up_and_the_most_used_come_first(store: Store) -> None:
+    make_spaces(store, HERE, THERE)
+    keep(store, key_row(HERE, 2), key_row(THERE, 2))
+
+    def use(tx: Transaction) -> None:
+        for space, key_id, uses in ((HERE, 2, 5), (THERE, 2, 6), (HERE, 2, 5), (HERE, 99, 5)):
+            tx.keys.add_uses(space, key_id, uses)
+
+    write(store, use)
+    assert store.keys.most_used(2) == [KeyUse(HERE, 2, 10), KeyUse(THERE, 2, 6)]

@@ -78,6 +78,7 @@ READS: dict[str, Callable[[Store | Transaction], object]] = {
     "names.get": lambda at: at.names.get(BOB),
     "keys.of": lambda at: at.keys.of(HERE),
     "keys.with_current": lambda at: at.keys.with_current(HERE),
+    "keys.most_used": lambda at: at.keys.most_used(10),
     "keys.not_under": lambda at: at.keys.not_under(b"master 1", 10),
     "grants.of": lambda at: at.grants.of(HERE, CAROL),
     "grants.on": lambda at: at.grants.on(HERE),
@@ -89,6 +90,8 @@ READS: dict[str, Callable[[Store | Transaction], object]] = {
     "proposals.get": lambda at: at.proposals.get(proposal_row("old").id),
     "proposals.waiting": lambda at: at.proposals.waiting(ALICE, [], NOW, 10),
     "audit.last": lambda at: at.audit.last(),
+    "audit.head": lambda at: at.audit.head(),
+    "audit.about": lambda at: at.audit.about(audit_row().object, ["new"], 10),
     "audit.after": lambda at: at.audit.after(0, 10),
 }
 """Every read there is, asking for something that `change_everything` changes."""

@@ -61,6 +61,7 @@ def write_everything(tx: Transaction) -> None:
     tx.names.put(ALICE, b"alice")
     tx.keys.insert(key_row(HERE, 1))
     tx.keys.rewrap(key_row(HERE, 1, master=b"master 2"))
+    tx.keys.add_uses(HERE, 1, 5)
     tx.grants.put(grant_row())
     tx.members.replace(HERE, [member_row()])
     tx.rules.put(RuleRow("member", read=True, manage=True))
@@ -69,7 +70,9 @@ def write_everything(tx: Transaction) -> None:
     tx.proposals.answer(proposal_row().id, 1)
     tx.audit.last()
     tx.audit.append(audit_row())
+    tx.audit.head()
     tx.audit.after(0, 1)
+    tx.audit.about(b"x", ["get"], 1)
     tx.audit.append(audit_row())
 
 
@@ -123,6 +126,7 @@ def read_everything(store: PostgresStore) -> None:
     store.keys.of(HERE)
     store.keys.with_current(HERE)
     store.keys.not_under(b"master 1", 10)
+    store.keys.most_used(10)
     store.grants.of(HERE, BOB)
     store.grants.on(HERE)
     store.grants.to(BOB)
@@ -133,7 +137,9 @@ def read_everything(store: PostgresStore) -> None:
     store.proposals.get(proposal_row().id)
     store.proposals.waiting(ALICE, [HERE], NOW, 10)
     store.audit.last()
+    store.audit.head()
     store.audit.after(0, 10)
+    store.audit.about(b"x", ["get"], 10)
 
 
 def remove_everything(tx: Transaction) -> None:

@@ -125,6 +125,7 @@ def test_what_reaches_all_spaces_is_this_list() -> None:
         "entries.trashed_before",
         "grants.delete_expired",
         "grants.to",
+        "keys.most_used",
         "keys.not_under",
         "members.lists_with",
         "spaces.all_after",

@@ -144,7 +144,7 @@ def test_no_vector_is_in_any_byte_while_the_store_is_open_nor_after_it_was_close
 
 VISIBLE = {
     "spaces": "space id kind name owner listed key_id created_us sealed seq entries indexed length removed settled",
-    "data_keys": "space key_id master created_us wrapped",
+    "data_keys": "space key_id master created_us wrapped uses",
     "names": "name sealed",
     "entries": (
         "entry space partition owner key revision born seq created_us updated_us expires_us trashed_us flags length"
@@ -162,6 +162,7 @@ VISIBLE = {
     "receipts": "principal key space number request answer created_us",
     "proposals": "id person proposer space number created_us expires_us answer sealed",
     "audit": "position at_us operation actor space object revision key_id link",
+    "audit_head": "one position link code",
 }
 """Every column there is: ids, keyed hashes, seals, times, counts and flags. A new one must be thought about here and
 in docs/threat-model.md."""

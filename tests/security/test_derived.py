@@ -467,17 +467,19 @@ def test_rotation_drops_what_was_changed_in_the_file_and_it_is_derived_again(
 def downgrade(folder: Path) -> None:
     """The file as the first schema had it, with its entries."""
     with connection(folder) as db:
-        for table in ("models", "derived", "progress"):
+        for table in ("models", "derived", "progress", "proposals", "audit_head"):
             db.execute(f"DROP TABLE {table}").fetchall()
         for column in ("removed", "settled"):
             db.execute(f"ALTER TABLE spaces DROP COLUMN {column}").fetchall()
+        db.execute("ALTER TABLE data_keys DROP COLUMN uses").fetchall()
         db.execute("PRAGMA user_version = 1").fetchall()
     old = apsw.Connection(":memory:")
     old.execute(steps()[0].sql).fetchall()
     query = "SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name"
     assert run(folder, query) == old.execute(query).fetchall()
-    columns = "SELECT name, type FROM pragma_table_info('spaces')"
-    assert run(folder, columns) == old.execute(columns).fetchall()
+    for table in ("spaces", "data_keys"):
+        columns = f"SELECT name, type FROM pragma_table_info('{table}')"
+        assert run(folder, columns) == old.execute(columns).fetchall()
     old.close()
 
 
@@ -503,7 +505,9 @@ def test_an_upgrade_from_the_first_schema_keeps_every_entry_and_recall_finds_the
         assert keys(memory, "automobile")[0] == "garage"
         own.restore("waste")
         assert "waste" in keys(memory, "news")
-    assert [copy.name for copy in copies_before_upgrades(tmp_path / DATABASE)] == [f"{DATABASE}.before-v2"]
+    assert [copy.name for copy in copies_before_upgrades(tmp_path / DATABASE)] == [
+        f"{DATABASE}.before-v{steps()[-1].number}"
+    ]
 
 
 def test_a_store_of_the_first_schema_is_purged_without_a_trace_after_the_upgrade(

@@ -129,6 +129,14 @@ class KeyRow(NamedTuple):
     wrapped: bytes
 
 
+class KeyUse(NamedTuple):
+    """How many messages were sealed under a data key, as far as processes have told."""
+
+    space: UUID
+    key_id: int
+    uses: int
+
+
 class GrantRow(NamedTuple):
     space: UUID
     grantee: bytes
@@ -196,6 +204,14 @@ class AuditRow(NamedTuple):
     revision: int
     key_id: int
     link: bytes
+
+
+class AuditHead(NamedTuple):
+    """Where the audit log ends. `code` is keyed over the other two, so that lines cut off show."""
+
+    position: int = 0
+    link: bytes = b""
+    code: bytes = b""
 
 
 class IndexText(NamedTuple):

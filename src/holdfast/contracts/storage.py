@@ -27,10 +27,12 @@ from holdfast.contracts.index import (
 )
 from holdfast.contracts.proposals import ProposalReads, ProposalWrites
 from holdfast.contracts.rows import (
+    AuditHead,
     AuditRow,
     EntryRow,
     GrantRow,
     KeyRow,
+    KeyUse,
     MemberRow,
     MovedRow,
     PlacedRow,
@@ -238,11 +240,19 @@ class KeyReads(Protocol):
         """Keys wrapped by another master than this one."""
         ...
 
+    def most_used(self, limit: int) -> list[KeyUse]:
+        """The keys of the whole store under which most was sealed."""
+        ...
+
 
 class KeyWrites(KeyReads, Protocol):
     def insert(self, row: KeyRow) -> None: ...
 
     def rewrap(self, row: KeyRow) -> None: ...
+
+    def add_uses(self, space: UUID, key_id: int, uses: int) -> None:
+        """Counts messages sealed under a key; nothing when the key is gone."""
+        ...
 
     def delete(self, space: UUID, key_id: int | None = None) -> int:
         """Destroys one key of a space, or all of them."""
@@ -306,13 +316,23 @@ class ReceiptWrites(ReceiptReads, Protocol):
 class AuditReads(Protocol):
     def last(self) -> AuditRow | None: ...
 
+    def head(self) -> AuditHead:
+        """Where the log ends; position 0 when nothing was ever logged."""
+        ...
+
     def after(self, position: int, limit: int) -> list[AuditRow]:
         """Lines in order, after the first `position` lines."""
         ...
 
+    def about(self, object: bytes, operations: Sequence[str], limit: int) -> list[AuditRow]:
+        """Lines of these operations that name an object, newest first. Looks at the whole log."""
+        ...
+
 
 class AuditWrites(AuditReads, Protocol):
-    def append(self, row: AuditRow) -> None: ...
+    def append(self, row: AuditRow, code: bytes = b"") -> None:
+        """Adds a line; `code` is that of the head it makes."""
+        ...
 
 
 class Leases(Protocol):

@@ -15,6 +15,7 @@ from holdfast.contracts.directory import Directory
 from holdfast.domain.errors import HoldfastError, InvalidField, Locked, Unavailable
 from holdfast.domain.limits import check_list, check_mapping, check_words
 from holdfast.domain.principal import Caller, Principal, PrincipalKind, principal
+from holdfast.entrypoints.audit import Audit
 from holdfast.entrypoints.keys import Keys
 from holdfast.operations.answers import Swept
 from holdfast.operations.change_model import drop_model, use_model
@@ -43,6 +44,7 @@ class Running:
         if opened.engine is not None:
             self._settler = Settler(opened.engine)
             self._settler.start()
+            opened.engine.reads.start()
             if settings.sweep_seconds:
                 self._sweeper = Sweeper(self._sweep_quietly, settings.sweep_seconds)
                 self._sweeper.start()
@@ -92,6 +94,7 @@ class Running:
         if self._settler is not None:
             self._settler.stop()
         if self.opened.engine is not None:
+            self.opened.engine.reads.stop()
             self.opened.engine.sealed.close()
 
 
@@ -128,6 +131,10 @@ class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
     @property
     def keys(self) -> Keys:
         return Keys(self._opened)
+
+    @property
+    def audit(self) -> Audit:
+        return Audit(self._opened)
 
     @property
     def running(self) -> Running:

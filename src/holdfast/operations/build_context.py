@@ -24,7 +24,8 @@ from holdfast.domain.principal import Caller
 from holdfast.domain.space import Space, own_space
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered
-from holdfast.operations.read import Listing, list_entries
+from holdfast.operations.note_reads import CONTEXT
+from holdfast.operations.read import Listing, look_through
 from holdfast.operations.resolve import visible_to
 from holdfast.operations.spaces import enterable
 from holdfast.storage.sealed import Filter, Head
@@ -64,6 +65,7 @@ def _always(engine: Engine, caller: Caller) -> tuple[Part, int]:
             uncounted |= len(heads) == cap * SPARE
     applied.sort(key=attrgetter("order"))
     lines = [always_line(each.entry, each.elsewhere) for each in applied[:cap]]
+    engine.reads.note(CONTEXT, caller.principal, now, [each.entry for each in applied[:cap]])
     beyond = len(applied) - len(lines)
     return Part("Always apply:", "always-apply", "always-apply", lines, beyond, uncounted), locked
 
@@ -93,19 +95,20 @@ def _unopened(entered: Entered, heads: Sequence[Head]) -> int:
 def _index(engine: Engine, caller: Caller) -> tuple[Part, int]:
     index = list_files(engine, caller)
     lines = index_lines(index.files)
+    engine.reads.note(CONTEXT, caller.principal, engine.clock(), index.files[: len(lines)])
     beyond = len(index.files) - len(lines)
     return Part("Index of files:", "index line", "index lines", lines, beyond, index.more), index.locked
 
 
 def list_files(engine: Engine, caller: Caller, type: str | None = None) -> Index:
     """The caller's newest files: MEMORY.md and the context show the same."""
-    page = list_entries(engine, caller, Listing((Partition.FILES,), wanted=Filter(category=type), limit=SCAN))
+    page = look_through(engine, caller, Listing((Partition.FILES,), wanted=Filter(category=type), limit=SCAN))
     return Index([entry for entry in page if entry.for_models], page.cursor is not None, page.locked)
 
 
 def _summary(engine: Engine, caller: Caller) -> tuple[Part, int]:
     """Counts and the newest keys, as my-memory has them, but of the newest entries alone."""
-    page = list_entries(engine, caller, Listing(SUMMARISED, limit=SCAN))
+    page = look_through(engine, caller, Listing(SUMMARISED, limit=SCAN))
     more = page.cursor is not None
     categories = by_category((entry.category, entry.key) for entry in page if entry.for_models)
     lines = [category_line(category, at_least=more) for category in categories]

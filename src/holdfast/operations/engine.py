@@ -16,6 +16,7 @@ from holdfast.domain.limits import Limits
 from holdfast.domain.scrub import Scrubbed
 from holdfast.domain.space import Space
 from holdfast.operations.index import Index
+from holdfast.operations.note_reads import ReadLog
 from holdfast.operations.run_queue import RunQueue
 from holdfast.operations.work import Write
 from holdfast.storage.keyring import StaleKeys
@@ -80,13 +81,16 @@ class Engine:
     limits: Limits = field(default_factory=Limits)
     directory: Directory | None = None
     model_may_share: bool = False
+    audit_reads: bool = True
     rules: RuleBook = field(init=False)
     candidates: Candidates = field(init=False)
     runs: RunQueue = field(default_factory=RunQueue)
+    reads: ReadLog = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", RuleBook(self.sealed))
         object.__setattr__(self, "candidates", Candidates())
+        object.__setattr__(self, "reads", ReadLog(self.sealed, on=self.audit_reads))
 
     def submit(self, work: Write[T]) -> Future[T]:
         """Starts a write. When keys change under it, it is prepared again where its result is awaited."""

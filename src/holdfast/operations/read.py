@@ -22,6 +22,7 @@ from holdfast.domain.times import SECOND
 from holdfast.operations.answers import Page
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter, enter_own
+from holdfast.operations.note_reads import GET, HISTORY, LIST
 from holdfast.operations.resolve import Target, look_up, opened, seek, visible_to
 from holdfast.storage.sealed import Filter, Head, Placed
 
@@ -47,7 +48,10 @@ class Listing:
 
 
 def get(engine: Engine, caller: Caller, target: Target) -> Entry:
-    return opened(look_up(engine, seek(engine, caller, target, Op.READ, engine.clock())))
+    now = engine.clock()
+    entry = opened(look_up(engine, seek(engine, caller, target, Op.READ, now)))
+    engine.reads.note(GET, caller.principal, now, (entry,))
+    return entry
 
 
 def get_by_key(
@@ -66,6 +70,7 @@ def get_by_key(
     if len(heads) > 1:
         return get(engine, caller, Target(key, None, ref, "", rooms))
     if heads and sees(caller, space, entry := opened(heads[0]), now):
+        engine.reads.note(GET, caller.principal, now, (entry,))
         return entry
     raise NotFound
 
@@ -81,10 +86,19 @@ def get_by_id(engine: Engine, caller: Caller, id: str | UUID, rooms: tuple[Parti
     head = engine.sealed.by_number(engine.sealed.visible(own, caller.principal, rooms, now), number)
     if head is None or (head.entry is not None and not sees(caller, own, head.entry, now)):
         raise NotFound
-    return opened(head)
+    entry = opened(head)
+    engine.reads.note(GET, caller.principal, now, (entry,))
+    return entry
 
 
 def list_entries(engine: Engine, caller: Caller, listing: Listing) -> Page:
+    """What is listed is noted as read."""
+    page = look_through(engine, caller, listing)
+    engine.reads.note(LIST, caller.principal, engine.clock(), tuple(page))
+    return page
+
+
+def look_through(engine: Engine, caller: Caller, listing: Listing) -> Page:
     """Newest change first. A cursor goes on in the order of the first page: what is written meanwhile neither hides
     an entry nor shows it twice."""
     now = engine.clock()
@@ -127,6 +141,7 @@ def list_trash(engine: Engine, caller: Caller, listing: Listing) -> Page:
         if head.entry is not None and sees(caller, entered.space, head.entry, now)
     ]
     cursor = engine.sealed.seal_cursor(request, (rows[-1].seq,)) if len(rows) == limit else None
+    engine.reads.note(LIST, caller.principal, now, tuple(entries))
     return Page(entries, cursor, sum(head.entry is None for head in heads))
 
 
@@ -157,6 +172,7 @@ def history(
     limit = check_limit(limit, engine.limits.list_rows)
     head = look_up(engine, sought)
     entry = opened(head)
+    engine.reads.note(HISTORY, caller.principal, sought.visible.now, (entry,))
     if before is not None:
         return engine.sealed.history(sought.visible, head.row.number, check_revision(before), limit)
     now = Revision(

@@ -20,6 +20,7 @@ from holdfast.operations.answers import Hit, Hits
 from holdfast.operations.ask import Ask
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, enter
+from holdfast.operations.note_reads import RECALL
 from holdfast.operations.resolve import visible_to
 from holdfast.operations.spaces import enterable
 from holdfast.search.analyser import analyse_chunk
@@ -72,11 +73,18 @@ def recall(engine: Engine, caller: Caller, ask: Ask) -> Hits:
     entered = enter_all(engine, caller, ask, now)
     if not ask.query.strip():
         searched = open_all(engine, entered, ask, serving)
-        return Hits(_shown(engine, newest(searched, limit + SPARE), limit, explain=False))
+        hits = _shown(engine, newest(searched, limit + SPARE), limit, explain=False)
+        return Hits(_noted(engine, caller, now, hits))
     ranked, degraded = _rank_ahead(engine, entered, ask, serving, limit) or rank(
         engine, open_all(engine, entered, ask, serving), ask.query, serving, limit
     )
-    return Hits(_shown(engine, best(ranked, limit + SPARE), limit, explain=ask.explain), degraded)
+    hits = _shown(engine, best(ranked, limit + SPARE), limit, explain=ask.explain)
+    return Hits(_noted(engine, caller, now, hits), degraded)
+
+
+def _noted(engine: Engine, caller: Caller, now: int, hits: list[Hit]) -> list[Hit]:
+    engine.reads.note(RECALL, caller.principal, now, [hit.entry for hit in hits])
+    return hits
 
 
 def enter_all(engine: Engine, caller: Caller, ask: Ask, now: int) -> list[tuple[Entered, Visible]]:

@@ -11,6 +11,7 @@ from holdfast.domain.limits import check_limit
 from holdfast.domain.principal import Caller
 from holdfast.operations.answers import Similar
 from holdfast.operations.engine import Engine
+from holdfast.operations.note_reads import SIMILAR
 from holdfast.operations.recall import Searched, open_shown
 from holdfast.operations.resolve import Target, look_up, opened, seek
 from holdfast.search.duplicates import HINT_COSINE, Verdict, compare
@@ -52,6 +53,7 @@ def similar(engine: Engine, caller: Caller, target: Target, limit: int = SHOWN) 
         if likeness.verdict is not Verdict.DIFFERENT:
             found.append(Similar(other, likeness.verdict.value, likeness.jaccard, likeness.guard))
     found.sort(key=lambda one: (-one.jaccard, -one.entry.updated_us))
+    engine.reads.note(SIMILAR, caller.principal, visible.now, [one.entry for one in found[:limit]])
     return found[:limit]
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import struct
 
 from holdfast.contracts.rows import AuditRow
+from holdfast.crypto.blind import row_code
 from holdfast.crypto.keys import DataKey
 
+SEAL = "seal log"
+"""Added before a line whose log had no sound end: an earlier version wrote it, or somebody cut it."""
 _NUMBERS = struct.Struct(">qqq")
 
 
@@ -33,3 +36,8 @@ def link_to(
         b"".join((lengths, before, done, actor, space, entry, _NUMBERS.pack(at_us, revision, key_id)))
     )
     return link.digest()
+
+
+def head_code(key: DataKey, position: int, link: bytes) -> bytes:
+    """Only who has the key can say that a log ends here."""
+    return row_code(key, b"audit head" + position.to_bytes(8) + link)

@@ -269,14 +269,16 @@ def _put_receipts(tx: Transaction, rows: Sequence[ReceiptRow]) -> None:
 def _move_audit(source: Store, target: Store) -> None:
     """Goes on after the lines that are there."""
     position = sum(len(page) for page in _audit(target))
+    code = source.audit.head().code
     while lines := source.audit.after(position, PAGE):
-        target.write(partial(_put_audit, rows=lines))
+        target.write(partial(_put_audit, rows=lines, code=code))
         position += len(lines)
 
 
-def _put_audit(tx: Transaction, rows: Sequence[AuditRow]) -> None:
+def _put_audit(tx: Transaction, rows: Sequence[AuditRow], code: bytes) -> None:
+    """The code is right once the last line is there."""
     for row in rows:
-        tx.audit.append(row)
+        tx.audit.append(row, code)
 
 
 # Pages

@@ -107,6 +107,8 @@ class Sealed:
         self.store = store
         self.keyring = keyring
         self.store_key = store_key
+        self.log_end = b""
+        """The code of the audit log's end as this process left it: what is found to be so needs no check."""
         self._blinds: dict[Principal, bytes] = {}
         self._codes: dict[int, bytes] = {}
         self._names: dict[bytes, Principal] = {}

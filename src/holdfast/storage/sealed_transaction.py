@@ -13,7 +13,6 @@ from holdfast.contracts.rows import (
     GUEST,
     QUARANTINED,
     STORE,
-    AuditRow,
     EntryRow,
     GrantRow,
     IndexText,
@@ -34,7 +33,7 @@ from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
 from holdfast.domain.retention import IDEMPOTENCY_US
 from holdfast.domain.space import SpaceKind
-from holdfast.storage.audit_link import link_to
+from holdfast.storage.audit_lines import add_line
 from holdfast.storage.codec import (
     entry_of,
     grant_code,
@@ -439,10 +438,9 @@ class SealedTransaction:
         actor_code = self._sealed.blind(actor)
         space_code = b"" if space is None else self._sealed.space_code(space)
         entry_code = b"" if entry is None else fingerprint(key, entry.bytes)
-        said = (self.now, operation, actor_code, space_code, entry_code, revision, key.key_id)
-        last = self.tx.audit.last()
-        link = link_to(key, last.link if last else b"", *said)
-        self.tx.audit.append(_tuple(AuditRow, (*said, link)))
+        add_line(
+            self._sealed, self.tx.audit, self.now, operation, actor_code, space_code, entry_code, revision
+        )
 
     # Details
 

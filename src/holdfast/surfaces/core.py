@@ -31,6 +31,7 @@ from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
 from holdfast.operations.share import Unshared
 from holdfast.operations.spaces import SpaceInfo
+from holdfast.operations.verify_audit import Reading, readers
 from holdfast.operations.work import Steps, Work, Write
 from holdfast.surfaces.asking import forgetting
 from holdfast.surfaces.many import not_kept, profile_of, remember_many
@@ -53,6 +54,7 @@ Similars = list[Similar]
 Spaces = list[SpaceInfo]
 Outcomes = list[Outcome]
 Ids = list[UUID]
+Readings = list[Reading]
 
 _tuple = tuple.__new__
 """Makes a named tuple without the function Python puts before it, at half its price."""
@@ -218,6 +220,18 @@ class CoreCalls:
         """Every state of a memory, the present one first; `before` a revision goes on from there."""
         seat, target = self._seat, _target(key, id, space)
         return read.history(seat.engine, seat.caller, target, limit, before)
+
+    def readers(
+        self,
+        key: str | None = None,
+        *,
+        id: str | UUID | None = None,
+        space: SpaceId = None,
+        limit: int = 100,
+    ) -> Readings:
+        """Who was shown a memory, how and when, newest first: for its owner alone."""
+        seat, target = self._seat, _target(key, id, space)
+        return readers(seat.engine, seat.caller, target, limit)
 
     def edit(
         self,

@@ -200,7 +200,7 @@ def _my_memory(seat: Seat, engine: Engine, scope: str) -> MyMemory:
     named: list[tuple[str, str]] = []
     locked, cursor = 0, None
     while True:
-        page = read.list_entries(engine, seat.caller, Listing(SUMMARISED, limit=SCAN, cursor=cursor))
+        page = read.look_through(engine, seat.caller, Listing(SUMMARISED, limit=SCAN, cursor=cursor))
         named += [(entry.category, entry.key) for entry in page if entry.for_models]
         locked, cursor = page.locked, page.cursor
         if cursor is None:

@@ -172,6 +172,30 @@ def history(
     )
 
 
+def readers(
+    key: Key = None,
+    id: Id = None,
+    space: Space = None,
+    limit: Limit = 100,
+    as_json: Json = False,
+    subject: As = None,
+    data: Data = None,
+) -> None:
+    """List who was shown a memory of yours, newest first."""
+    from holdfast.surfaces.wire.answers import READINGS
+
+    meant = target(key, id, space)
+    with opened(data, subject, "reading") as me:
+        document = READINGS.show(me.readers(**meant, limit=limit))
+    if as_json:
+        telling.emit(document)
+        return
+    telling.table(
+        ("when", "by", "how"),
+        [(telling.brief(one["at"]), one["by"], one["operation"]) for one in document["readers"]],
+    )
+
+
 def context(
     budget: Annotated[
         int | None, typer.Option("--budget", metavar="TOKENS", help="At most so long; default: 2,000.")

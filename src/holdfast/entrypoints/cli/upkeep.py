@@ -86,6 +86,39 @@ def rotate(
             telling.say(f"{done.locked} could not be: no configured key opens them.")
 
 
+audit = typer.Typer(help="The log of who did and read what.", no_args_is_help=True)
+
+
+@audit.callback()
+def _log() -> None:
+    """The log of who did and read what."""
+
+
+@audit.command()
+def verify(
+    anchor: Annotated[
+        str | None,
+        typer.Option("--anchor", help="What an earlier check printed: its line must still be there."),
+    ] = None,
+    as_json: Json = False,
+    data: Data = None,
+    _subject: As = None,
+) -> None:
+    """Find every line of the log that was changed, moved, taken out or cut off."""
+    from holdfast.entrypoints.cli.progress import shown_count
+
+    with opened_store(data, "audit verify") as memory, shown_count("lines of the log checked") as tell:
+        found = memory.audit.verify(anchor, tell)
+    if as_json:
+        telling.emit(asdict(found) | {"intact": found.intact})
+    elif found.intact:
+        telling.say(f"The log is whole: {found.lines} lines. Keep this anchor elsewhere: {found.anchor}")
+    else:
+        telling.say(f"The log is not whole. {found.problem}")
+    if not found.intact:
+        raise typer.Exit(1)
+
+
 def sweep(as_json: Json = False, data: Data = None, _subject: As = None) -> None:
     """Remove what has expired and old trash now."""
     from holdfast.entrypoints.cli.progress import patiently

@@ -70,6 +70,7 @@ def _entry(at: str) -> tuple[Route, ...]:
         Route("core", "PATCH", at, core.EDIT),
         Route("core", "DELETE", at, core.TRASH, purge=core.PURGE),
         Route("core", "GET", f"{at}/history", core.HISTORY),
+        Route("core", "GET", f"{at}/readers", core.READERS),
         Route("core", "GET", f"{at}/similar", core.SIMILAR),
         Route("core", "POST", f"{at}/undo", core.UNDO),
         Route("core", "POST", f"{at}/restore", core.RESTORE),

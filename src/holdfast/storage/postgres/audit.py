@@ -3,9 +3,11 @@ place where all writers of a store take turns. Jobs add their lines last."""
 
 from __future__ import annotations
 
-from holdfast.contracts.rows import AuditRow
+from collections.abc import Sequence
+
+from holdfast.contracts.rows import AuditHead, AuditRow
 from holdfast.storage.postgres.connections import OnConnection, Reader
-from holdfast.storage.postgres.statements import NOTHING, Bound, shared
+from holdfast.storage.postgres.statements import Bound, shared
 
 _COLUMNS = ", ".join(AuditRow._fields)
 _ONE_CHAIN = "the log is one chain for the store"
@@ -19,6 +21,13 @@ class AuditReads:
         rows = self._reader.rows(_LAST)
         return AuditRow._make(rows[0]) if rows else None
 
+    def head(self) -> AuditHead:
+        return AuditHead._make(self._reader.rows(_HEAD)[0])
+
+    def about(self, object: bytes, operations: Sequence[str], limit: int) -> list[AuditRow]:
+        rows = self._reader.rows(_ABOUT, {"object": object, "operations": list(operations), "limit": limit})
+        return list(map(AuditRow._make, rows))
+
     def after(self, position: int, limit: int) -> list[AuditRow]:
         rows = self._reader.rows(_AFTER, {"position": position, "limit": limit})
         return list(map(AuditRow._make, rows))
@@ -27,6 +36,23 @@ class AuditReads:
 _LAST = shared(
     "audit.last",
     f"SELECT {_COLUMNS} FROM holdfast.audit ORDER BY position DESC LIMIT 1",
+    because=_ONE_CHAIN,
+)
+_HEAD = shared(
+    "audit.head",
+    "SELECT position, link, code FROM holdfast.audit_head",
+    because=_ONE_CHAIN,
+)
+_ABOUT = shared(
+    "audit.about",
+    f"""
+    SELECT {_COLUMNS}
+      FROM holdfast.audit
+     WHERE position(%(object)s::bytea IN object) > 0
+       AND operation = ANY (%(operations)s::text[])
+     ORDER BY position DESC
+     LIMIT %(limit)s
+    """,
     because=_ONE_CHAIN,
 )
 _AFTER = shared(
@@ -51,37 +77,51 @@ class AuditWrites(AuditReads):
         self._tx = tx
         self._locked = False
         self._last: AuditRow | None = None
+        self._head = AuditHead()
         self._lines: list[AuditRow] = []
 
     def last(self) -> AuditRow | None:
         if not self._locked:
-            position, *line = self._tx.rows(_LOCK_HEAD)[0]
+            position, code, *line = self._tx.rows(_LOCK_HEAD)[0]
             self._last = AuditRow._make(line) if position else None
+            self._head = AuditHead(position, self._last.link if self._last else b"", code)
             self._locked = True
         return self._last
 
+    def head(self) -> AuditHead:
+        self.last()
+        return self._head
+
+    def about(self, object: bytes, operations: Sequence[str], limit: int) -> list[AuditRow]:
+        self._write_lines()
+        return super().about(object, operations, limit)
+
     def after(self, position: int, limit: int) -> list[AuditRow]:
+        self._write_lines()
+        return super().after(position, limit)
+
+    def _write_lines(self) -> None:
         for statement, values in self.left():
             self._tx.run(statement, values)
         self._lines.clear()
-        return super().after(position, limit)
 
-    def append(self, row: AuditRow) -> None:
-        self.last()
+    def append(self, row: AuditRow, code: bytes = b"") -> None:
+        position = self.head().position + 1
         self._lines.append(row)
         self._last = row
+        self._head = AuditHead(position, row.link, code)
 
     def left(self) -> list[Bound]:
         """What is still to be written before the commit."""
         if not self._lines:
             return []
         columns = dict(zip(AuditRow._fields, map(list, zip(*self._lines, strict=True)), strict=True))
-        return [(_APPEND, columns), (_MOVE_HEAD, NOTHING)]
+        return [(_APPEND, columns), (_MOVE_HEAD, {"code": self._head.code})]
 
 
 _LOCK_HEAD = shared(
     "audit.last, locked",
-    f"SELECT position, {_COLUMNS} FROM holdfast.audit_head FOR UPDATE",
+    f"SELECT position, code, {_COLUMNS} FROM holdfast.audit_head FOR UPDATE",
     because=_ONE_CHAIN,
 )
 _APPEND = shared(
@@ -103,7 +143,8 @@ _MOVE_HEAD = shared(
        SET (position, {_COLUMNS}) = (SELECT position, {_COLUMNS}
                                        FROM holdfast.audit
                                       ORDER BY position DESC
-                                      LIMIT 1)
+                                      LIMIT 1),
+           code = %(code)s
     """,
     because=_ONE_CHAIN,
 )

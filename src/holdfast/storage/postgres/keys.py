@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from holdfast.contracts.rows import STORE, KeyRow
+from holdfast.contracts.rows import STORE, KeyRow, KeyUse
 from holdfast.domain.errors import Conflict
 from holdfast.storage.postgres.connections import OnConnection, Reader
 from holdfast.storage.postgres.statements import of_space, of_store, shared
@@ -26,6 +26,9 @@ class KeyReads:
     def not_under(self, master: bytes, limit: int) -> list[KeyRow]:
         rows = self._reader.rows(_NOT_UNDER, {"master": master, "limit": limit})
         return list(map(KeyRow._make, rows))
+
+    def most_used(self, limit: int) -> list[KeyUse]:
+        return list(map(KeyUse._make, self._reader.rows(_MOST_USED, {"limit": limit})))
 
 
 _OF = of_space(
@@ -49,6 +52,13 @@ _NOT_UNDER = of_store(
 )
 
 
+_MOST_USED = of_store(
+    "keys.most_used",
+    "SELECT space_id, key_id, uses FROM holdfast.data_keys ORDER BY uses DESC LIMIT %(limit)s",
+    because="every key of the store is watched",
+)
+
+
 class KeyWrites(KeyReads):
     def __init__(self, tx: OnConnection) -> None:
         super().__init__(tx)
@@ -65,6 +75,9 @@ class KeyWrites(KeyReads):
 
     def rewrap(self, row: KeyRow) -> None:
         self._tx.run(_REWRAP, {"space": row.space, **row._asdict()})
+
+    def add_uses(self, space: UUID, key_id: int, uses: int) -> None:
+        self._tx.run(_ADD_USES, {"space": space, "key_id": key_id, "uses": uses})
 
     def delete(self, space: UUID, key_id: int | None = None) -> int:
         return self._tx.count(_DELETE, {"space": space, "key_id": key_id})
@@ -83,6 +96,15 @@ _REWRAP = of_space(
     """
     UPDATE holdfast.data_keys
        SET master = %(master)s, wrapped = %(wrapped)s
+     WHERE space_id = %(space)s
+       AND key_id = %(key_id)s
+    """,
+)
+_ADD_USES = of_space(
+    "keys.add_uses",
+    """
+    UPDATE holdfast.data_keys
+       SET uses = uses + %(uses)s
      WHERE space_id = %(space)s
        AND key_id = %(key_id)s
     """,

@@ -9,7 +9,7 @@ CREATE TABLE holdfast.versions (
     name   text    NOT NULL
 );
 
-INSERT INTO holdfast.versions VALUES (1, 'engine'), (2, 'recall'), (3, 'proposals');
+INSERT INTO holdfast.versions VALUES (1, 'engine'), (2, 'recall'), (3, 'proposals'), (4, 'audit_head');
 
 -- Two roles without login, shared by all databases of a server. A transaction takes one of them, never the login's own
 -- rights: holdfast_app sees the rows of the one space that `holdfast.space` names, holdfast_store those of all spaces,
@@ -78,6 +78,7 @@ CREATE TABLE holdfast.data_keys (
     master     bytea   NOT NULL,
     created_us bigint  NOT NULL,
     wrapped    bytea   NOT NULL,
+    uses       bigint  NOT NULL DEFAULT 0,
     PRIMARY KEY (space_id, key_id)
 );
 
@@ -244,7 +245,8 @@ CREATE TABLE holdfast.audit_head (
     object    bytea   NOT NULL,
     revision  bigint  NOT NULL,
     key_id    integer NOT NULL,
-    link      bytea   NOT NULL
+    link      bytea   NOT NULL,
+    code      bytea   NOT NULL DEFAULT ''
 ) WITH (fillfactor = 10);
 
 INSERT INTO holdfast.audit_head VALUES (0, 0, '', '', '', '', 0, 0, '');

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from holdfast.contracts.rows import KeyRow
+from holdfast.contracts.rows import KeyRow, KeyUse
 from holdfast.storage.sqlite.connections import OnConnection, Reader, Row
 
 
@@ -40,6 +40,12 @@ class KeyReads:
         )
         return [_key(row) for row in rows]
 
+    def most_used(self, limit: int) -> list[KeyUse]:
+        rows = self._reader.rows(
+            "SELECT space, key_id, uses FROM data_keys ORDER BY uses DESC LIMIT ?", (limit,)
+        )
+        return [KeyUse(UUID(bytes=space), key_id, uses) for space, key_id, uses in rows]
+
 
 class KeyWrites(KeyReads):
     def __init__(self, tx: OnConnection) -> None:
@@ -56,6 +62,11 @@ class KeyWrites(KeyReads):
         self._tx.run(
             "UPDATE data_keys SET master = ?, wrapped = ? WHERE space = ? AND key_id = ?",
             (row.master, row.wrapped, row.space.bytes, row.key_id),
+        )
+
+    def add_uses(self, space: UUID, key_id: int, uses: int) -> None:
+        self._tx.run(
+            "UPDATE data_keys SET uses = uses + ? WHERE space = ? AND key_id = ?", (uses, space.bytes, key_id)
         )
 
     def delete(self, space: UUID, key_id: int | None = None) -> int:

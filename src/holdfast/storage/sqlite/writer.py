@@ -83,6 +83,7 @@ class SqliteTransaction:
 
     def flush(self) -> None:
         """Writes what was collected; the next batch starts afresh."""
+        self.audit.move_head()
         self._tx.catch_up()
         self._tx.at_once = False
         self.terms.flush()

@@ -15,6 +15,7 @@ from holdfast.operations.edit import Replaced
 from holdfast.operations.index import IndexStatus
 from holdfast.operations.share import Unshared
 from holdfast.operations.spaces import SpaceInfo
+from holdfast.operations.verify_audit import Reading
 from holdfast.surfaces.facts import Category, MyMemory
 from holdfast.surfaces.wire.entries import ENTRY, SIMILAR
 from holdfast.surfaces.wire.shape import (
@@ -300,6 +301,22 @@ def _read_audit_line(shown: Json) -> AuditLine:
     return AuditLine(at_us=at, **shown)
 
 
+def _read_reading(shown: Json) -> Reading:
+    at = micros(shown["at"])
+    assert at is not None
+    return Reading(shown["by"], shown["operation"], at)
+
+
+READING = Shape(
+    "Reading",
+    (
+        Part("by", TEXT, lambda reading: reading.by),
+        Part("operation", TEXT, lambda reading: reading.operation),
+        Part("at", MOMENT, lambda reading: moment(reading.at_us)),
+    ),
+    _read_reading,
+)
+READINGS = listed("Readings", "readers", READING)
 AUDIT_LINE = Shape(
     "AuditLine",
     (

@@ -168,6 +168,7 @@ HISTORY = core(
     (*ADDRESS, LIMIT, field("before", Kind.WHOLE, "Revisions before this one.", bounds=REVISIONS)),
     entries.REVISIONS,
 )
+READERS = core(CoreCalls.readers, (*ADDRESS, LIMIT), answers.READINGS)
 EDIT = core(
     CoreCalls.edit,
     (
