@@ -13,6 +13,7 @@ from bench.measure import Options, tell
 FIGURES = {
     "start": "importing the package, opening a file",
     "reads": "get by key against a bare point read",
+    "cached": "an answer of a cached tool against a get by key",
     "writes": "durable writes against a bare loop of the same statements, and fsyncs",
     "growth": "get and list in a small and in a large file",
     "erase": "what a purge costs",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from holdfast.entrypoints.python import Memory as Memory
     from holdfast.entrypoints.python import open_memory as open
     from holdfast.entrypoints.python import open_memory_async as aopen
+    from holdfast.surfaces.cached import Cache as Cache
 
 __version__ = "0.1.0"
 
@@ -23,6 +24,7 @@ _LATER = {
     "AsyncMemory": ("holdfast.entrypoints.python", "AsyncMemory"),
     "Client": ("holdfast.entrypoints.http.client", "Client"),
     "AsyncClient": ("holdfast.entrypoints.http.client", "AsyncClient"),
+    "Cache": ("holdfast.surfaces.cached", "Cache"),
     "move_store": ("holdfast.entrypoints.moving", "move_store"),
     "HoldfastError": ("holdfast.domain.errors", "HoldfastError"),
     "errors": ("holdfast.domain", "errors"),
@@ -31,6 +33,7 @@ _LATER = {
 __all__ = [
     "AsyncClient",
     "AsyncMemory",
+    "Cache",
     "Client",
     "HoldfastError",
     "Memory",

@@ -21,6 +21,7 @@ from holdfast.operations.answers import Swept
 from holdfast.operations.change_model import drop_model, use_model
 from holdfast.operations.engine import Engine
 from holdfast.operations.index import IndexStatus
+from holdfast.operations.record import Recorder
 from holdfast.operations.settle import Settler, settle
 from holdfast.operations.sweep import Sweeper, sweep
 from holdfast.operations.vector_index import build_vector_index, drop_vector_index
@@ -37,10 +38,11 @@ class Running:
 
     def __init__(self, opened: Opened, settings: Settings, clock: Clock) -> None:
         self.opened = opened
-        self._limits = settings.limits
+        self.limits = settings.limits
         self._clock = clock
         self._sweeper: Sweeper | None = None
         self._settler: Settler | None = None
+        self._recorder: Recorder | None = None
         if opened.engine is not None:
             self._settler = Settler(opened.engine)
             self._settler.start()
@@ -59,7 +61,7 @@ class Running:
 
     def seat(self, caller: Caller) -> Seat:
         """Where somebody sits whom a door has made out."""
-        return Seat(self.opened.engine, caller, self._limits, self._clock, self.reason or "")
+        return Seat(self.opened.engine, caller, self.limits, self._clock, self.reason or "")
 
     def warm(self) -> None:
         """Loads the embedder before the first question comes; a broken one is said by every answer anyway."""
@@ -78,6 +80,12 @@ class Running:
             return {"store": error.message, "keys": "ok", "schema": "unknown"}
         return {"store": "ok", "keys": "ok", "schema": "ok"}
 
+    def record(self) -> None:
+        """From now on tools may run: what they do is written down in the background."""
+        if self._recorder is None and self.opened.engine is not None:
+            self._recorder = Recorder(self.opened.engine)
+            self._recorder.start()
+
     def sweep(self) -> Swept:
         return Swept() if self.opened.engine is None else sweep(self.opened.engine)
 
@@ -91,6 +99,8 @@ class Running:
         """Finishes what was submitted, then lets go of the store."""
         if self._sweeper is not None:
             self._sweeper.stop()
+        if self._recorder is not None:
+            self._recorder.stop()
         if self._settler is not None:
             self._settler.stop()
         if self.opened.engine is not None:

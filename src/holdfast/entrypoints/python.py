@@ -15,6 +15,7 @@ from holdfast.entrypoints.doors.files import AsyncFiles, Files
 from holdfast.entrypoints.doors.handle import AsyncHandle, Handle
 from holdfast.entrypoints.doors.people import AsyncPeople, People
 from holdfast.entrypoints.doors.stores import AsyncStores, Stores
+from holdfast.entrypoints.doors.tools import Tooling
 from holdfast.entrypoints.opening import Opening, open_where
 from holdfast.entrypoints.waiting import (
     Door,
@@ -124,7 +125,7 @@ class AsyncOwn(Door):
     index = reading_later(CoreCalls.index)
 
 
-class Memory(Opening[Own, Administration, Handle]):
+class Memory(Tooling, Opening[Own, Administration, Handle]):
     """An open store. Ask it for someone's door: `memory.user("alice")`."""
 
     _own = Own
@@ -147,7 +148,7 @@ class Memory(Opening[Own, Administration, Handle]):
         self.close()
 
 
-class AsyncMemory(Opening[AsyncOwn, AsyncAdministration, AsyncHandle]):
+class AsyncMemory(Tooling, Opening[AsyncOwn, AsyncAdministration, AsyncHandle]):
     """An open store whose doors are awaited."""
 
     _own = AsyncOwn

@@ -37,7 +37,7 @@ def record(engine: Engine) -> None:
 
 
 def _record(engine: Engine, who: Principal, runs: list[Ran]) -> None:
-    rows = [_asked(ran.run) for ran in runs]
+    rows = [_asked(_without_secrets(engine, ran.run)) for ran in runs]
     try:
         outcomes = engine.write(Write(partial(remember_many, engine, Caller(who, door="handler"), rows)))
     except HoldfastError as error:
@@ -47,6 +47,15 @@ def _record(engine: Engine, who: Principal, runs: list[Ran]) -> None:
     refused = [outcome.error for outcome in outcomes if outcome.error is not None]
     if refused:
         log.warning("%d runs were not recorded: %s", len(refused), refused[0].message)
+
+
+def _without_secrets(engine: Engine, run: Run) -> Run:
+    if not run.inputs and not run.findings:
+        return run
+    return run._replace(
+        inputs=tuple((name, value) for name, value in run.inputs if not engine.scrub(value).count),
+        findings=tuple(word for word in run.findings if not engine.scrub(word).count),
+    )
 
 
 def _asked(run: Run) -> Asked:

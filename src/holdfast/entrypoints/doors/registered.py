@@ -1,0 +1,319 @@
+"""A registered function and the cache before it. Nothing here fails a call that would have gone well without it."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import time
+from collections.abc import Generator
+from concurrent.futures import Future
+from functools import partial
+from threading import Lock
+from typing import Any, NamedTuple, Protocol, cast
+
+from holdfast.domain.principal import Principal
+from holdfast.domain.run import Run, learnable
+from holdfast.entrypoints.doors.calling import CacheInfo, Calling, Context
+from holdfast.entrypoints.doors.flight import Abandoned, Flights, Landed
+from holdfast.entrypoints.doors.inputs import Inputs
+from holdfast.entrypoints.waiting import carry_out, carry_out_async
+from holdfast.surfaces.cached import Cache, Uncacheable, cache_key, decode_output, encode_output
+
+log = logging.getLogger("holdfast.tools")
+
+
+class Host(Protocol):
+    """What a registered function needs to know of the memory it is registered with."""
+
+    @property
+    def enabled(self) -> bool: ...
+
+    def calling_now(self) -> Calling: ...
+
+    def handle_for(self, awaited: bool, calling: Calling) -> Any:
+        """None when memory is off."""
+        ...
+
+
+class _Call(NamedTuple):
+    """One call of a registered function."""
+
+    calling: Calling
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    inputs: dict[str, Any]
+    """The same by name, with what was left out."""
+    key: str | None
+    """Where its output belongs in the cache; None when it has no place there."""
+    began_ns: int
+
+    @property
+    def flight(self) -> tuple[Principal, str | None]:
+        return self.calling.who, self.key
+
+
+class _Find(NamedTuple):
+    call: _Call
+
+
+class _Wait(NamedTuple):
+    flight: Future[Landed]
+
+
+class _Run(NamedTuple):
+    call: _Call
+    context: Context[Any]
+
+
+class _Keep(NamedTuple):
+    call: _Call
+    output: str | bytes
+
+
+_Step = _Find | _Wait | _Run | _Keep
+_Steps = Generator[_Step, Any, "_Result"]
+
+
+class _Result(NamedTuple):
+    output: Any = None
+    error: BaseException | None = None
+
+    def given(self) -> Any:
+        if self.error is not None:
+            raise self.error
+        return self.output
+
+
+class Registered:
+    """A function with its name, version and cache. What happens is told once, as steps; a function that blocks and one
+    that is awaited differ in how the steps are carried out."""
+
+    def __init__(
+        self, host: Host, head: str, name: str, version: str, cache: Cache | None, function: Any
+    ) -> None:
+        self._host = host
+        self._head = head
+        self._name = name
+        self._version = version
+        self._cache = cache
+        self._function = function
+        self._inputs = Inputs(function)
+        self.signature = self._inputs.signature
+        self._awaited = inspect.iscoroutinefunction(function)
+        self._flights = Flights()
+        self._lock = Lock()
+        self._counts = {"hits": 0, "misses": 0, "uncached": 0, "errors": 0}
+
+    def cache_info(self) -> CacheInfo:
+        with self._lock:
+            return CacheInfo(**self._counts)
+
+    def _count(self, what: str) -> None:
+        with self._lock:
+            self._counts[what] += 1
+
+    # A call that blocks, and one that is awaited
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        call = self._asked(args, kwargs)
+        if call.key is not None and (found := self._found(call)) is not None:
+            return self._hit(call, found)
+        steps = self._steps(call)
+        step: _Step | _Result = next(steps)
+        while not isinstance(step, _Result):
+            try:
+                outcome = self._do(call, step)
+            except BaseException as error:
+                step = _thrown(steps, error)
+            else:
+                step = _sent(steps, outcome)
+        return step.given()
+
+    async def call_async(self, *args: Any, **kwargs: Any) -> Any:
+        call = self._asked(args, kwargs)
+        if call.key is not None and (found := await self._found_later(call)) is not None:
+            return self._hit(call, found)
+        steps = self._steps(call)
+        step: _Step | _Result = next(steps)
+        while not isinstance(step, _Result):
+            try:
+                outcome = await self._do_later(call, step)
+            except BaseException as error:
+                step = _thrown(steps, error)
+            else:
+                step = _sent(steps, outcome)
+        return step.given()
+
+    def _do(self, call: _Call, step: _Step) -> Any:
+        match step:
+            case _Find():
+                return self._found(call)
+            case _Wait(flight):
+                return flight.result()
+            case _Keep(_, output):
+                assert self._cache is not None
+                return carry_out(
+                    call.calling.seat, call.calling.cache.keep(call.key or "", output, self._cache)
+                )
+            case _Run(_, context):
+                args, kwargs = self._given(call, context)
+                with self._flights.leading(call.flight):
+                    return self._function(*args, **kwargs)
+
+    async def _do_later(self, call: _Call, step: _Step) -> Any:
+        match step:
+            case _Find():
+                return await self._found_later(call)
+            case _Wait(flight):
+                return await asyncio.wrap_future(flight)
+            case _Keep(_, output):
+                assert self._cache is not None
+                keep = call.calling.cache.keep(call.key or "", output, self._cache)
+                return await carry_out_async(call.calling.seat, keep)
+            case _Run(_, context):
+                args, kwargs = self._given(call, context)
+                with self._flights.leading(call.flight):
+                    return await self._function(*args, **kwargs)
+
+    # What happens
+
+    def _asked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+        inputs, key = self._inputs.of(args, kwargs), None
+        if self._cache is not None and self._host.enabled:
+            try:
+                key = cache_key(self._name, self._version, inputs)
+            except Uncacheable as reason:
+                self._not_kept(reason)
+        return _Call(self._host.calling_now(), args, kwargs, inputs, key, time.perf_counter_ns())
+
+    def _given(self, call: _Call, context: Context[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        if not self._inputs.takes_context:
+            return call.args, call.kwargs
+        return self._inputs.with_context(call.inputs, context)
+
+    def _found(self, call: _Call) -> Landed:
+        try:
+            return call.calling.cache.find(call.key or "")
+        except Exception as error:
+            self._failed("read", error)
+            return None
+
+    async def _found_later(self, call: _Call) -> Landed:
+        if call.calling.seat.is_remote:
+            return await asyncio.to_thread(self._found, call)
+        return self._found(call)
+
+    def _failed(self, what: str, error: Exception) -> None:
+        """The cache is there to help: when it cannot, the tool runs as if there were none."""
+        self._count("errors")
+        log.warning("the cache of %s could not be %s: %s", self._name, what, type(error).__name__)
+
+    def _not_kept(self, reason: Uncacheable) -> None:
+        self._count("uncached")
+        log.warning("an output of %s was not cached: %s", self._name, reason)
+
+    def _hit(self, call: _Call, kept: str | bytes) -> Any:
+        self._count("hits")
+        self._record(call, hit=True)
+        return decode_output(kept)
+
+    def _steps(self, call: _Call) -> _Steps:
+        """A miss: wait for whoever runs the same already, else run, keep, and let the others go on."""
+        if call.key is None or self._flights.leads(call.flight):
+            result, _ = yield from self._run(call)
+            return result
+        while (flight := self._flights.join(call.flight)) is not None:
+            try:
+                landed = yield _Wait(flight)
+            except Abandoned:
+                continue
+            except BaseException as error:  # of who waits: cancelled, or interrupted
+                return _Result(error=error)
+            if landed is not None:
+                return _Result(self._hit(call, landed))
+            result, _ = yield from self._run(call)
+            return result
+        left: Landed | Abandoned = Abandoned()
+        try:
+            found = yield _Find(call)  # the last flight may have landed since the first look
+            if found is not None:
+                left = found
+                return _Result(self._hit(call, found))
+            result, left = yield from self._run(call)
+            return result
+        finally:
+            self._flights.land(call.flight, left)
+
+    def _run(self, call: _Call) -> Generator[_Step, Any, tuple[_Result, Landed | Abandoned]]:
+        context: Context[Any] = Context(call.calling, partial(self._host.handle_for, self._awaited))
+        if self._cache is not None:
+            self._count("misses")
+        try:
+            output = yield _Run(call, context)
+        except BaseException as error:
+            self._record(call, context, error)
+            gone = None if isinstance(error, Exception) else Abandoned()
+            return _Result(error=error), gone
+        self._record(call, context)
+        if call.key is None:
+            return _Result(output), None
+        kept = self._encoded(call, context, output)
+        if kept is not None:
+            try:
+                yield _Keep(call, kept)
+            except Exception as error:
+                self._failed("written", error)
+                self._count("uncached")
+                kept = None
+            except BaseException as error:
+                return _Result(error=error), kept
+        return _Result(output), kept
+
+    def _encoded(self, call: _Call, context: Context[Any], output: Any) -> Landed:
+        try:
+            if not context.cacheable:
+                raise Uncacheable("the tool asked for it")
+            return encode_output(output, call.calling.seat.engine.scrub)
+        except Uncacheable as reason:
+            self._not_kept(reason)
+            return None
+
+    def _record(
+        self,
+        call: _Call,
+        context: Context[Any] | None = None,
+        error: BaseException | None = None,
+        hit: bool = False,
+    ) -> None:
+        engine = call.calling.seat.engine_or_none
+        if engine is None:
+            return
+        run = Run(
+            self._head,
+            self._name,
+            self._version,
+            engine.clock(),
+            error is None,
+            hit,
+            (time.perf_counter_ns() - call.began_ns) // 1_000,
+            learnable(call.inputs),
+            () if context is None else tuple(context.findings),
+            None if error is None else type(error).__name__,
+            call.calling.session,
+        )
+        engine.runs.add(call.calling.who, run)
+
+
+def _sent(steps: _Steps, outcome: Any) -> _Step | _Result:
+    try:
+        return steps.send(outcome)
+    except StopIteration as done:
+        return cast(_Result, done.value)
+
+
+def _thrown(steps: _Steps, error: BaseException) -> _Step | _Result:
+    try:
+        return steps.throw(error)
+    except StopIteration as done:
+        return cast(_Result, done.value)
