@@ -34,6 +34,8 @@ DOORS: dict[str, tuple[str, type]] = {
     "people": ("alice.people", door.People),
     "stores": ("helper.stores", door.Stores),
     "files": ("alice.files", door.Files),
+    "kv": ("helper.kv", door.Kv),
+    "anthropic": ("helper.anthropic", door.AnthropicMemory),
     "handle": ("handle", door.Handle),
     "administration": ("admin", door.Administration),
     "keys": ("memory.keys", Keys),

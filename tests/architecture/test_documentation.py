@@ -18,9 +18,11 @@ from holdfast.domain.errors import HoldfastError, family
 from holdfast.entrypoints import python as door
 from holdfast.entrypoints.cli.commands import COMMANDS
 from holdfast.entrypoints.doors.administration import Administration, AsyncAdministration
+from holdfast.entrypoints.doors.anthropic import AnthropicMemory, AsyncAnthropicMemory
 from holdfast.entrypoints.doors.facts import AsyncFacts, Facts
 from holdfast.entrypoints.doors.files import AsyncFiles, Files
 from holdfast.entrypoints.doors.handle import AsyncHandle, Handle
+from holdfast.entrypoints.doors.kv import AsyncKv, Kv
 from holdfast.entrypoints.doors.people import AsyncPeople, People
 from holdfast.entrypoints.doors.stores import AsyncStores, Stores
 from holdfast.entrypoints.http.claims import Reason
@@ -66,6 +68,8 @@ DOORS = (
     Files,
     People,
     Stores,
+    Kv,
+    AnthropicMemory,
     Handle,
     Administration,
     Keys,
@@ -77,6 +81,8 @@ AWAITED = (
     AsyncFiles,
     AsyncPeople,
     AsyncStores,
+    AsyncKv,
+    AsyncAnthropicMemory,
     AsyncHandle,
     AsyncAdministration,
 )

@@ -10,9 +10,11 @@ from typing import Self
 from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
 from holdfast.entrypoints.doors.administration import Administration, AsyncAdministration
+from holdfast.entrypoints.doors.anthropic import AnthropicMemory, AsyncAnthropicMemory
 from holdfast.entrypoints.doors.facts import AsyncFacts, Facts
 from holdfast.entrypoints.doors.files import AsyncFiles, Files
 from holdfast.entrypoints.doors.handle import AsyncHandle, Handle
+from holdfast.entrypoints.doors.kv import AsyncKv, Kv
 from holdfast.entrypoints.doors.people import AsyncPeople, People
 from holdfast.entrypoints.doors.stores import AsyncStores, Stores
 from holdfast.entrypoints.doors.tools import Tooling
@@ -26,9 +28,11 @@ from holdfast.entrypoints.waiting import (
     reading_later,
 )
 from holdfast.operations.index import IndexStatus
+from holdfast.surfaces.anthropic import AnthropicCalls
 from holdfast.surfaces.core import CoreCalls
 from holdfast.surfaces.facts import FactCalls
 from holdfast.surfaces.files import FileCalls
+from holdfast.surfaces.kv import KvCalls
 from holdfast.surfaces.people import PeopleCalls
 from holdfast.surfaces.seat import Seat
 from holdfast.surfaces.stores import StoreCalls
@@ -41,6 +45,8 @@ class Own(Door):
     facts: Facts
     people: People
     stores: Stores
+    kv: Kv
+    anthropic: AnthropicMemory
     files: Files
 
     def __init__(self, seat: Seat) -> None:
@@ -48,6 +54,8 @@ class Own(Door):
         self.facts = Facts(FactCalls(seat), seat)
         self.people = People(PeopleCalls(seat), seat)
         self.stores = Stores(StoreCalls(seat), seat)
+        self.kv = Kv(KvCalls(seat), seat)
+        self.anthropic = AnthropicMemory(AnthropicCalls(seat), seat)
         self.files = Files(FileCalls(seat), seat)
 
     remember = blocking(CoreCalls.remember)
@@ -86,6 +94,8 @@ class AsyncOwn(Door):
     facts: AsyncFacts
     people: AsyncPeople
     stores: AsyncStores
+    kv: AsyncKv
+    anthropic: AsyncAnthropicMemory
     files: AsyncFiles
 
     def __init__(self, seat: Seat) -> None:
@@ -93,6 +103,8 @@ class AsyncOwn(Door):
         self.facts = AsyncFacts(FactCalls(seat), seat)
         self.people = AsyncPeople(PeopleCalls(seat), seat)
         self.stores = AsyncStores(StoreCalls(seat), seat)
+        self.kv = AsyncKv(KvCalls(seat), seat)
+        self.anthropic = AsyncAnthropicMemory(AnthropicCalls(seat), seat)
         self.files = AsyncFiles(FileCalls(seat), seat)
 
     remember = awaiting(CoreCalls.remember)

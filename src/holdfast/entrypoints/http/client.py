@@ -20,8 +20,10 @@ from holdfast.entrypoints.http.asking import (
     sending_work_later,
 )
 from holdfast.entrypoints.http.remote.administration import AsyncRemoteAdministration, RemoteAdministration
+from holdfast.entrypoints.http.remote.anthropic import AsyncRemoteAnthropicMemory, RemoteAnthropicMemory
 from holdfast.entrypoints.http.remote.facts import AsyncRemoteFacts, RemoteFacts
 from holdfast.entrypoints.http.remote.files import AsyncRemoteFiles, RemoteFiles
+from holdfast.entrypoints.http.remote.kv import AsyncRemoteKv, RemoteKv
 from holdfast.entrypoints.http.remote.line import AsyncRemote, Remote
 from holdfast.entrypoints.http.remote.people import AsyncRemotePeople, RemotePeople
 from holdfast.entrypoints.http.remote.stores import AsyncRemoteStores, RemoteStores
@@ -47,6 +49,8 @@ class Client(Remote):
     facts: RemoteFacts
     people: RemotePeople
     stores: RemoteStores
+    kv: RemoteKv
+    anthropic: RemoteAnthropicMemory
     files: RemoteFiles
     administration: RemoteAdministration
 
@@ -57,6 +61,8 @@ class Client(Remote):
         self.facts = RemoteFacts(self._line, self._http)
         self.people = RemotePeople(self._line, self._http)
         self.stores = RemoteStores(self._line, self._http)
+        self.kv = RemoteKv(self._line, self._http)
+        self.anthropic = RemoteAnthropicMemory(self._line, self._http)
         self.files = RemoteFiles(self._line, self._http)
         self.administration = RemoteAdministration(self._line, self._http)
 
@@ -117,6 +123,8 @@ class AsyncClient(AsyncRemote):
     facts: AsyncRemoteFacts
     people: AsyncRemotePeople
     stores: AsyncRemoteStores
+    kv: AsyncRemoteKv
+    anthropic: AsyncRemoteAnthropicMemory
     files: AsyncRemoteFiles
     administration: AsyncRemoteAdministration
 
@@ -127,6 +135,8 @@ class AsyncClient(AsyncRemote):
         self.facts = AsyncRemoteFacts(self._line, self._http)
         self.people = AsyncRemotePeople(self._line, self._http)
         self.stores = AsyncRemoteStores(self._line, self._http)
+        self.kv = AsyncRemoteKv(self._line, self._http)
+        self.anthropic = AsyncRemoteAnthropicMemory(self._line, self._http)
         self.files = AsyncRemoteFiles(self._line, self._http)
         self.administration = AsyncRemoteAdministration(self._line, self._http)
 

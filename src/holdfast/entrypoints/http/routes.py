@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from holdfast.surfaces.wire import administration_calls as administration
+from holdfast.surfaces.wire import anthropic_calls as anthropic
 from holdfast.surfaces.wire import core_calls as core
 from holdfast.surfaces.wire import fact_calls as facts
 from holdfast.surfaces.wire import file_calls as files
+from holdfast.surfaces.wire import kv_calls as kv
 from holdfast.surfaces.wire import people_calls as people
 from holdfast.surfaces.wire import store_calls as stores
 from holdfast.surfaces.wire.call import Call
@@ -115,6 +117,10 @@ ROUTES = (
     Route("files", "POST", "user-memory", files.UPDATE_USER_MEMORY),
     Route("files", "GET", "user-memory", files.FILE_INDEX),
     Route("files", "GET", "user-memory/{name}", files.READ_USER_MEMORY),
+    Route("kv", "PUT", "kv/{key}", kv.KV_SET),
+    Route("kv", "GET", "kv/{key}", kv.KV_GET),
+    Route("kv", "DELETE", "kv/{key}", kv.KV_DELETE),
+    Route("anthropic", "POST", "anthropic/memory", anthropic.MEMORY),
     Route("stores", "GET", "stores/{store}/internal/{key}", stores.GET_INTERNAL),
     Route("stores", "PUT", "stores/{store}/internal/{key}", stores.SET_INTERNAL),
     Route(

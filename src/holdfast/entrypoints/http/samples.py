@@ -91,6 +91,7 @@ SAMPLES: dict[str, Any] = {
     "Revision.locked": False,
     "ref": "team-notes",
     "result": {"scope": "all", "deleted": 3},
+    "removed": True,
     "revision": 1,
     "revoked": 1,
     "scope": "key:konflux/deploy",

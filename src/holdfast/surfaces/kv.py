@@ -1,0 +1,69 @@
+"""The kv vocabulary: three plain calls that older agents know. Their keys are those of the agent's own store, so that
+what was set here is found by the memory tool, and the other way round."""
+
+from __future__ import annotations
+
+from holdfast.contracts.storage import Job, Transaction
+from holdfast.domain.errors import AccessDenied, InvalidField, MissingValue, NotFound
+from holdfast.domain.limits import check_words
+from holdfast.domain.partition import Partition
+from holdfast.domain.profile import STORES
+from holdfast.operations import read, remember, remove
+from holdfast.operations.remember import Asked, Draft
+from holdfast.operations.resolve import Target
+from holdfast.operations.work import Write
+from holdfast.surfaces.seat import Seat, key_of
+
+
+class KvCalls:
+    def __init__(self, seat: Seat) -> None:
+        self._seat = seat
+
+    def kv_set(self, key: str, value: str, *, namespace: str = "") -> Write[bool]:
+        """Keeps a text under a key of one's own; the same key again replaces it."""
+        if value is None:
+            raise MissingValue("`value` is required for kv_set.")
+        if not isinstance(value, str):
+            raise InvalidField("`value` must be text.")
+        seat = self._seat
+        asked = Asked(STORES, None, Draft(value, key, namespace=check_words("namespace", namespace)))
+
+        def prepare() -> Job[bool]:
+            keep = remember.remember(seat.engine, seat.caller, asked)
+            return lambda tx: keep(tx).persisted
+
+        def not_kept() -> bool:
+            return remember.not_kept(seat.limits, seat.caller, asked, seat.reason, seat.clock()).persisted
+
+        return Write(prepare, off=not_kept)
+
+    def kv_get(self, key: str, *, namespace: str = "") -> str:
+        """The text of a key of one's own; an empty one when there is none."""
+        seat = self._seat
+        try:
+            entry = read.get(seat.engine, seat.caller, _target(key, namespace))
+        except NotFound:
+            return ""
+        return entry.text if entry.owner == seat.caller.principal else ""
+
+    def kv_delete(self, key: str, *, namespace: str = "") -> Write[bool]:
+        """Removes a key of one's own, to the trash, and says whether it was there."""
+        seat = self._seat
+
+        def prepare() -> Job[bool]:
+            job = remove.trash(seat.engine, seat.caller, _target(key, namespace), creator_only=True)
+
+            def write(tx: Transaction) -> bool:
+                try:
+                    job(tx)
+                except (NotFound, AccessDenied):  # nothing there, or somebody else's
+                    return False
+                return True
+
+            return write
+
+        return Write(prepare)
+
+
+def _target(key: object, namespace: object) -> Target:
+    return Target(key_of(key), namespace=check_words("namespace", namespace), partitions=(Partition.STORES,))
