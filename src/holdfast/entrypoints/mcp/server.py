@@ -115,10 +115,10 @@ class AgentServer:
         except Ask as ask:
             return ask.result
         except HoldfastError as error:
-            return _tool_error(error)
+            return _tool_error(error, plain=tool.plain_errors)
         except Exception:
             log.exception("a tool failed")
-            return _tool_error(Backend(UNEXPECTED))
+            return _tool_error(Backend(UNEXPECTED), plain=tool.plain_errors)
 
     async def _called(self, tool: Tool, context: Context, params: CallToolRequestParams) -> CallToolResult:
         seat = self._seat_of(context)
@@ -248,6 +248,8 @@ async def _told(call: Call, result: Any) -> CallToolResult:
         result.look = lambda: near
     shown = call.answer.show(result)
     text = _sendable(text_of(call, result, shown))
+    if call.answer.whole is not None and not isinstance(result, dict):
+        shown = {"result": result}
     return CallToolResult(content=[TextContent(text=text)], structured_content=shown)
 
 
@@ -258,12 +260,14 @@ async def _decided(call: Call, answer: Answered) -> CallToolResult:
     return await _told(call, call.answer.read(answer.result))
 
 
-def _tool_error(error: HoldfastError) -> CallToolResult:
+def _tool_error(error: HoldfastError, *, plain: bool = False) -> CallToolResult:
     message = _sendable(error.message)
     said = {"error": error.code, "code": error.code, "message": message}
+    if plain:
+        said = {"error": message, "code": error.code}
     if proposal := getattr(error, "proposal", None):
         said["proposal"] = str(proposal)
-    told = TextContent(text=f"{error.code}: {message}")
+    told = TextContent(text=message if plain else f"{error.code}: {message}")
     return CallToolResult(content=[told], structured_content=said, is_error=True)
 
 

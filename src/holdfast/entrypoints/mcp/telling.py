@@ -80,7 +80,11 @@ def _revisions(states: Any) -> str:
     return "\n".join(lines) or NOTHING
 
 
-def _compact(shown: Json) -> str:
+def _tool_answer(answer: Any) -> str:
+    return answer if isinstance(answer, str) else _compact(answer)
+
+
+def _compact(shown: Any) -> str:
     return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -91,6 +95,9 @@ _TELLING: Mapping[str, Callable[[Any], str]] = {
     "Stored": _kept,
     "Forgotten": _forgotten,
     "Revisions": _revisions,
+    "MemoryAnswer": _tool_answer,
+    "ToolText": str,
+    "KvValue": str,
     "Context": lambda context: context.text or context.note or "",
 }
 """By the name of an answer's shape; others are told as JSON."""

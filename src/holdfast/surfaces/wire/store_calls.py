@@ -148,3 +148,5 @@ _ONE_WORD = {
     ]
 }
 MEMORY = Call(StoreCalls, StoreCalls.memory, TOOL_FIELDS, ANSWER, writes=True, rules=_ONE_WORD)
+TOOL = replace(MEMORY, fields=(replace(_COMMAND, missing=MissingField), *TOOL_FIELDS[1:]), rules=None)
+"""What a model is offered: the nine commands."""
