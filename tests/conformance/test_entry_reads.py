@@ -66,6 +66,7 @@ def test_a_space_that_does_not_exist_has_no_entries(store: Store) -> None:
     assert reads.moved(nowhere, None, 0, 10, 10) == []
     assert reads.shown(nowhere, [1]) == []
     assert reads.flagged(nowhere, 10) == []
+    assert reads.quarantined(nowhere, 10) == []
     assert reads.expiring(nowhere, NOW, 10) == []
     assert reads.trash(nowhere, None, 10) == []
     assert reads.trashed_by_key(nowhere, [blind("key 1")]) == []
@@ -260,6 +261,7 @@ class TestFlagged:
             entry_row(4, flags=ALWAYS_INJECT, expires_us=NOW),
         )
         assert store.entries.flagged(seen(), 10) == []
+        assert numbers(store.entries.quarantined(seen(), 10)) == [1]
 
     def test_holds_nothing_of_the_spaces_beside_it(self, store: Store) -> None:
         insert(store, entry_row(1, flags=ALWAYS_INJECT, sealed=b"here"))

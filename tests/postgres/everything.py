@@ -86,6 +86,7 @@ def read_everything(store: PostgresStore) -> None:
         entries.moved(seen(), labels, 4, 10, 10)
     entries.shown(seen(), [1, 2])
     entries.flagged(seen(), 10)
+    entries.quarantined(seen(), 10)
     entries.expiring(seen(), NOW + 10, 10)
     entries.trash(seen(), None, 10)
     entries.trashed_by_key(seen(), [ONE.key])

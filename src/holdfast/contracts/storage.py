@@ -83,6 +83,10 @@ class EntryReads(Protocol):
         Costs a look at the space's rows, not at what is sealed in them."""
         ...
 
+    def quarantined(self, visible: Visible, limit: int) -> list[EntryRow]:
+        """Live entries that wait for a person's approval, newest change first. Costs as much as `flagged`."""
+        ...
+
     def expiring(self, visible: Visible, until: int, limit: int) -> list[EntryRow]:
         """Live entries that expire at or before `until`, soonest first."""
         ...

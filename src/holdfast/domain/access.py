@@ -138,13 +138,17 @@ def may_flag(caller: Caller, level: Level) -> bool:
 
 
 def sees(caller: Caller, space: Space, entry: Entry, now: int) -> bool:
-    """The second look, on a row that came back from a store. That it lies in this space its seal has shown. A model is
-    never shown what its client encrypted or what waits for a person's approval."""
+    """The second look, on a row that came back from a store. That it lies in this space its seal has shown. What waits
+    for a person's approval people alone see, and no model sees what its client encrypted."""
     if entry.expires_us is not None and entry.expires_us <= now:
+        return False
+    if entry.quarantined and not is_person(caller):
+        return False
+    if entry.encrypted and caller.door in MODEL_DOORS:
         return False
     if entry.partition in OWNER_ONLY_IN_USER_SPACES and space.name.kind is SpaceKind.USER:
         return entry.owner == caller.principal
-    return caller.door not in MODEL_DOORS or not (entry.encrypted or entry.quarantined)
+    return True
 
 
 MODEL_DOORS = frozenset({"mcp"})

@@ -29,6 +29,8 @@ class Change(StrEnum):
     EDITED = "edited"
     RENAMED = "renamed"
     UNDONE = "undone"
+    APPROVED = "approved"
+    """A person took it out of quarantine; what it says is as before."""
 
 
 class Source(StrEnum):
@@ -42,6 +44,13 @@ class Source(StrEnum):
 
     __hash__ = str.__hash__
     """Enum's own is written in Python, and writers are looked up in every write."""
+
+
+TRUST = {Source.SYSTEM: 4, Source.USER: 3, Source.AGENT: 2, Source.IMPORT: 1, Source.TOOL: 0}
+
+
+def least_trusted(*sources: Source) -> Source:
+    return min(sources, key=TRUST.__getitem__)
 
 
 class Provenance(NamedTuple):
@@ -69,6 +78,10 @@ class Content(NamedTuple):
     change: Change = Change.CREATED
     restores: int | None = None
     """The revision that an undo brought back, so that a further undo goes further back."""
+    derived_from: tuple[str, ...] = ()
+    """The ids of entries it was made from: it is trusted no more than the least of them."""
+    removed_by: str = ""
+    """Who put it into the trash, and in which run."""
 
     @property
     def is_text(self) -> bool:
@@ -180,6 +193,7 @@ class Revision:
     always_inject: bool
     encrypted: bool
     content: Content | None
+    quarantined: bool = False
 
     @property
     def locked(self) -> bool:

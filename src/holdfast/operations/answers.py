@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
+from holdfast.domain.coach import SENTENCES, Advice, Code
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.partition import Partition
@@ -89,6 +90,8 @@ class Similar(Found):
     """What keeps two near texts apart: numbers, negation, a substituted word, order."""
 
 
+DUPLICATE = Advice(Code.DUPLICATE, SENTENCES[Code.DUPLICATE])
+
 Redactions = tuple[tuple[str, int], ...]
 """How many secrets of each kind were taken out, by kind."""
 
@@ -108,6 +111,9 @@ class _Remembered(NamedTuple):
     category: str = ""
     """The one this call gave, or its vocabulary's own; empty when it gave none."""
     redactions: Redactions = ()
+    advised: tuple[Advice, ...] = ()
+    quarantined: bool = False
+    """Kept, but shown to people alone until one of them approves it."""
 
 
 class Remembered(_Remembered):
@@ -118,8 +124,17 @@ class Remembered(_Remembered):
 
     @property
     def similar(self) -> list[Similar]:
-        """Entries that say nearly the same. Looked up when asked for, so that a write does not wait for it."""
-        return [] if self.look is None else self.look()
+        """Entries that say nearly the same. Looked up when first asked for, so that a write does not wait for it."""
+        if self.look is not None:
+            found = self.look()
+            self.look = lambda: found
+        return [] if self.look is None else found
+
+    @property
+    def advice(self) -> list[Advice]:
+        """What the save coach has to say: codes with a sentence each."""
+        repeats = any(one.verdict in ("same", "merge") for one in self.similar)
+        return [*self.advised, *([DUPLICATE] if repeats and DUPLICATE not in self.advised else [])]
 
     @property
     def updated(self) -> bool:

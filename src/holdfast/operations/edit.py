@@ -17,7 +17,8 @@ from holdfast.domain.profile import PROFILES
 from holdfast.domain.retention import Ttl
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
-from holdfast.operations.remember import check_expected, provenance_of, scrubbed
+from holdfast.operations.judge import judged, provenance_after, scrubbed
+from holdfast.operations.remember import check_expected
 from holdfast.operations.resolve import Target, look_up_in, opened, require_creator, require_delete, seek
 from holdfast.storage.sealed import Head, Place
 from holdfast.storage.sealed_transaction import SealedTransaction, State
@@ -152,7 +153,7 @@ def rename(
                 raise InvalidField("A file memory stays in its user's own space.")
             sealed.refuse_twin(place, entry.owner, key, entry.number)
         content = entry.content._replace(
-            key=key, change=Change.RENAMED, restores=None, provenance=provenance_of(caller)
+            key=key, change=Change.RENAMED, restores=None, provenance=provenance_after(caller, entry.content)
         )
         if target_place is not place:
             require_delete(engine, sought.entered, head)
@@ -219,10 +220,14 @@ def _revise(
     operation: str,
 ) -> Entry:
     entry, profile = opened(head), PROFILES[opened(head).partition]
-    content = content._replace(change=Change.EDITED, restores=None, provenance=provenance_of(entered.caller))
+    state = State.of(entry)
+    content = content._replace(
+        change=Change.EDITED, restores=None, provenance=provenance_after(entered.caller, entry.content)
+    )
     if profile.scrubbed and not entry.encrypted:
         content, _ = scrubbed(engine, content)
-    state = State.of(entry)
+        content, _, held_back = judged(engine, entered.caller, profile, content, tx.now)
+        state = state._replace(quarantined=state.quarantined or held_back)
     if changes.no_expiry:
         state = state._replace(expires_us=profile.retention.expires_us(None, tx.now))
     elif changes.ttl is not None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import lru_cache, partial
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.blind import fingerprint
 from holdfast.domain.access import Op, may_flag
-from holdfast.domain.entry import BYTES, Change, Content, Entry, Provenance, Source
+from holdfast.domain.coach import Advice
+from holdfast.domain.entry import BYTES, Change, Content, Entry
 from holdfast.domain.errors import (
     AccessDenied,
     HoldfastError,
@@ -35,7 +35,7 @@ from holdfast.domain.limits import (
     check_text,
 )
 from holdfast.domain.partition import Partition
-from holdfast.domain.principal import Caller, Principal, PrincipalKind
+from holdfast.domain.principal import Caller, Principal
 from holdfast.domain.profile import KeyRule, Profile
 from holdfast.domain.retention import Ttl
 from holdfast.domain.space import SpaceName
@@ -43,6 +43,7 @@ from holdfast.domain.times import check_moment
 from holdfast.operations.answers import Outcome, Redactions, Remembered, Similar
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
+from holdfast.operations.judge import NO_ADVICE, judged, provenance_of, removed_by, scrubbed
 from holdfast.operations.resolve import Sought, Target, look_up_in, opened, require_delete, seek
 from holdfast.storage.codec import blind_body
 from holdfast.storage.sealed import Head, Place
@@ -52,7 +53,6 @@ T = TypeVar("T")
 
 _FLAG_NEEDS_MANAGE = "Always-apply needs manage in this space."
 
-_KNOWN_WRITERS = 1_024
 _tuple = tuple.__new__
 """Makes a named tuple without the function Python puts before it, at half its price."""
 
@@ -79,6 +79,10 @@ class Draft(NamedTuple):
     idempotency_key: str | None = None
     supersedes: str | UUID | None = None
     """The id of an entry that this one takes the place of: it goes to the trash in the same step."""
+    source: str | None = None
+    """`tool` or `import`, for words that nobody stands behind; it can only lower the trust in them."""
+    derived_from: tuple[str, ...] | None = None
+    """Ids of entries it was made from: it is trusted no more than the least of them."""
 
 
 class Asked(NamedTuple):
@@ -103,6 +107,8 @@ class _Ready(NamedTuple):
     indexed: bool
     body_terms: list[str] | None
     superseded: tuple[Sought, Place] | None
+    advice: tuple[Advice, ...]
+    quarantined: bool
 
 
 def remember(
@@ -216,6 +222,11 @@ def _enter(engine: Engine, caller: Caller, space: SpaceRef, now: int) -> tuple[E
 def _prepare(engine: Engine, asked: Asked, entered: Entered, place: Place, now: int) -> _Ready:
     profile, draft = asked.profile, asked.draft
     content, redactions = _checked(engine, entered, profile, draft)
+    advice, quarantined = NO_ADVICE, False
+    if profile.scrubbed and not draft.encrypted:
+        content, advice, quarantined = judged(
+            engine, entered.caller, profile, content, now, draft.source, draft.derived_from
+        )
     indexed = profile.indexed and not draft.encrypted
     expires_us = profile.retention.expires_us(draft.ttl, now)
     request = b"" if draft.idempotency_key is None else _request(engine, entered, profile, draft)
@@ -223,6 +234,7 @@ def _prepare(engine: Engine, asked: Asked, entered: Entered, place: Place, now: 
     superseded = None if draft.supersedes is None else _sought(engine, asked, entered.caller, now)
     columns = (
         entered, place, profile, draft, content, expires_us, redactions, request, indexed, body_terms, superseded,
+        advice, quarantined,
     )  # fmt: skip
     ready: _Ready = _tuple(_Ready, columns)
     return ready
@@ -242,20 +254,6 @@ def _outcome(engine: Engine, tx: SealedTransaction, ready: _Ready | HoldfastErro
         return Outcome(_write(engine, tx, ready))
     except HoldfastError as refusal:
         return Outcome(error=refusal)
-
-
-def provenance_of(caller: Caller, source: Source | None = None) -> Provenance:
-    """Who stands behind a write, as far as the engine knows it itself."""
-    if source is None:
-        source = Source.USER if caller.principal.kind is PrincipalKind.USER else Source.AGENT
-    return _provenance(caller.principal, caller.door, source, caller.conversation, caller.run)
-
-
-@lru_cache(_KNOWN_WRITERS)
-def _provenance(
-    principal: Principal, door: str, source: Source, conversation: str | None, run: str | None
-) -> Provenance:
-    return Provenance(str(principal), door, source, conversation, run)
 
 
 def check_expected(expected: int | None, actual: int) -> None:
@@ -287,13 +285,15 @@ def _check_words(limits: Limits, caller: Caller, profile: Profile, draft: Draft)
     who, restores = provenance_of(caller), None
     columns = (
         key, body, who, namespace, hint, media_type, category, tags, conversation or None, speaker or None, at_us,
-        _CREATED, restores,
+        _CREATED, restores, _NO_SOURCES, _NOT_REMOVED,
     )  # fmt: skip
     content: Content = _tuple(Content, columns)
     return content
 
 
 _CREATED = Change.CREATED
+_NO_SOURCES: tuple[str, ...] = ()
+_NOT_REMOVED = ""
 _PERSISTED, _NO_NOTE = True, None
 
 
@@ -312,27 +312,6 @@ def _checked(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -
     return scrubbed(engine, content) if profile.scrubbed and not draft.encrypted else (content, ())
 
 
-def scrubbed(engine: Engine, content: Content) -> tuple[Content, Redactions]:
-    """Secrets leave every part that a model may come to see. Most notes have none: one look over all parts tells."""
-    scrub, text = engine.scrub, content.text
-    labels = (content.hint, content.category, content.conversation, content.speaker)
-    if not scrub("\n".join((text, content.key, *filter(None, labels), *content.tags))).found:
-        return content, ()
-    clean: dict[str, Any] = {}
-    found: Counter[str] = Counter()
-    for name in ("hint", "key", "category", "conversation", "speaker"):
-        if (value := getattr(content, name)) and (result := scrub(value)).count:
-            clean[name] = result.text
-            found.update(dict(result.found))
-    body, tags = scrub(text), [scrub(tag) for tag in content.tags]
-    for part in (body, *tags):
-        found.update(dict(part.found))
-    if not found:
-        return content, ()
-    kept = tuple(dict.fromkeys(tag.text for tag in tags))
-    return content._replace(body=body.text.encode(), tags=kept, **clean), tuple(sorted(found.items()))
-
-
 def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
     caller, repeatable = ready.entered.caller.principal, ready.draft.idempotency_key
     if repeatable is not None and (replayed := _replay(tx, ready, repeatable)):
@@ -349,6 +328,7 @@ def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
     answered = (
         id, entry.content.key, entry.space, entry.revision, created, entry.expires_us,
         sum([count for _, count in ready.redactions]), _PERSISTED, _NO_NOTE, ready.content.category, ready.redactions,
+        ready.advice, ready.quarantined,
     )  # fmt: skip
     kept: Remembered = _tuple(Remembered, answered)
     return kept
@@ -362,7 +342,7 @@ def _superseded(engine: Engine, tx: SealedTransaction, sought: Sought, place: Pl
 
 
 def _supersede(tx: SealedTransaction, caller: Caller, sought: Sought, place: Place) -> None:
-    trashed = tx.trash(place, look_up_in(tx, place, sought))
+    trashed = tx.trash(place, look_up_in(tx, place, sought), removed_by(caller))
     tx.audit("supersede", caller.principal, trashed.space, trashed.id, trashed.revision)
 
 
@@ -399,7 +379,7 @@ def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
         ready.profile.partition,
         ready.entered.caller.principal,
         ready.content,
-        State(ready.expires_us, bool(ready.draft.always_inject), ready.draft.encrypted),
+        State(ready.expires_us, bool(ready.draft.always_inject), ready.draft.encrypted, ready.quarantined),
         indexed=ready.indexed,
         cap=engine.limits.entries if ready.profile.may_crowd else engine.limits.entries // 2,
         body_terms=ready.body_terms,
@@ -414,7 +394,7 @@ def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) ->
         ready.place,
         head,
         content._replace(change=Change.REPLACED),
-        State(ready.expires_us, always, ready.draft.encrypted),
+        State(ready.expires_us, always, ready.draft.encrypted, ready.quarantined),
         indexed=ready.indexed,
         history=ready.profile.keeps_history,
         keep=engine.limits.revisions,
@@ -460,6 +440,8 @@ def _replay(tx: SealedTransaction, ready: _Ready, repeatable: str) -> Remembered
         sum(count for _, count in redactions),
         category=ready.content.category,
         redactions=tuple((kind, count) for kind, count in redactions),
+        advised=ready.advice,
+        quarantined=ready.quarantined,
     )
 
 

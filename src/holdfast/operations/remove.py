@@ -18,6 +18,7 @@ from holdfast.domain.space import OWN_KIND, SpaceKind
 from holdfast.operations.answers import Forgotten
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered
+from holdfast.operations.judge import removed_by
 from holdfast.operations.remember import check_expected
 from holdfast.operations.resolve import (
     Sought,
@@ -54,7 +55,7 @@ def trash(
         check_expected(expected, head.row.revision)
         entry = opened(head)
         (require_creator if creator_only else require_delete)(engine, sought.entered, head)
-        trashed = sealed.trash(place, head)
+        trashed = sealed.trash(place, head, removed_by(caller))
         sealed.audit("trash", caller.principal, entry.space, entry.id, entry.revision)
         return trashed
 

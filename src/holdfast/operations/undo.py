@@ -9,7 +9,8 @@ from holdfast.domain.errors import Conflict, InvalidField, Locked
 from holdfast.domain.principal import Caller
 from holdfast.domain.profile import PROFILES
 from holdfast.operations.engine import Engine
-from holdfast.operations.remember import check_expected, provenance_of
+from holdfast.operations.judge import provenance_after
+from holdfast.operations.remember import check_expected
 from holdfast.operations.resolve import Sought, Target, look_up_in, opened, seek
 from holdfast.storage.sealed import Head
 from holdfast.storage.sealed_transaction import SealedTransaction, State
@@ -35,7 +36,7 @@ def undo(
         if earlier.content is None:
             raise Locked
         content = earlier.content._replace(
-            change=Change.UNDONE, restores=back_to, provenance=provenance_of(caller)
+            change=Change.UNDONE, restores=back_to, provenance=provenance_after(caller, earlier.content)
         )
         sealed.free_expired(place, entry.partition, entry.owner, content.namespace, content.key)
         if PROFILES[entry.partition].of_files:
@@ -82,5 +83,5 @@ def _state(sought: Sought, entry: Entry, earlier: Revision, now: int) -> State:
         if may_flag(sought.entered.caller, sought.entered.level)
         else entry.always_inject,
         encrypted=earlier.encrypted,
-        quarantined=entry.quarantined,
+        quarantined=entry.quarantined or earlier.quarantined,
     )

@@ -165,7 +165,8 @@ def open_revision(key: DataKey | None, row: RevisionRow) -> Revision:
     whole = None if key is None else open_revision_whole(key, row)
     content = None if whole is None else whole[1]
     always, encrypted = row.flags & ALWAYS_INJECT != 0, row.flags & ENCRYPTED != 0
-    return Revision(row.revision, row.updated_us, row.expires_us, always, encrypted, content)
+    quarantined = row.flags & QUARANTINED != 0
+    return Revision(row.revision, row.updated_us, row.expires_us, always, encrypted, content, quarantined)
 
 
 def open_revision_whole(key: DataKey, row: RevisionRow) -> tuple[Principal, Content] | None:

@@ -18,8 +18,8 @@ _SOURCES = {source.value: source for source in Source}
 _KINDS = {kind.value: kind for kind in PrincipalKind}
 _BETWEEN = "\0"
 _BETWEEN_TAGS = "\x1f"
-_NO_CIRCUMSTANCES = (None, None, None, Change.CREATED, None)
-"""What most notes have: neither conversation, speaker nor time, and no change yet. It is left out."""
+_NO_CIRCUMSTANCES = (None, None, None, Change.CREATED, None, (), "")
+"""What most notes have: neither conversation, speaker nor time, no change yet, no source. It is left out."""
 _KNOWN_WRITERS = 1_024
 
 _tuple = tuple.__new__
@@ -29,17 +29,20 @@ _tuple = tuple.__new__
 def pack(owner: Principal, content: Content) -> bytes:
     (
         key, body, writer, namespace, hint, media_type, category, tags, conversation, speaker, at_us, change, restores,
+        derived_from, removed_by,
     ) = content  # fmt: skip
     who = _who_part(owner, writer)
     media = "" if media_type == TEXT else media_type
     what = _joined(key, namespace, hint, media, category, _BETWEEN_TAGS.join(tags))
-    if (conversation, speaker, at_us, change, restores) != _NO_CIRCUMSTANCES:
+    if (conversation, speaker, at_us, change, restores, derived_from, removed_by) != _NO_CIRCUMSTANCES:
         what += _BETWEEN.encode() + _joined(
             conversation or "",
             speaker or "",
             "" if at_us is None else str(at_us),
             change.value,
             "" if restores is None else str(restores),
+            _BETWEEN_TAGS.join(derived_from),
+            removed_by,
         )
     who_ends = _ENDS.size + len(who)
     return _ENDS.pack(who_ends, who_ends + len(what)) + who + what + body
@@ -69,7 +72,7 @@ def unpack(plain: bytes) -> tuple[Principal, Content]:
     who_ends, what_ends = _ENDS.unpack_from(plain)
     owner, provenance = _who(plain[_ENDS.size : who_ends])
     key, namespace, hint, media, category, tags, *others = plain[who_ends:what_ends].decode().split(_BETWEEN)
-    conversation, speaker, at_us, change, restores = _circumstances(*others) if others else _NO_CIRCUMSTANCES
+    circumstances = _circumstances(*others) if others else _NO_CIRCUMSTANCES
     content = _tuple(
         Content,
         (
@@ -81,11 +84,7 @@ def unpack(plain: bytes) -> tuple[Principal, Content]:
             media or TEXT,
             category,
             tuple(tags.split(_BETWEEN_TAGS)) if tags else (),
-            conversation,
-            speaker,
-            at_us,
-            change,
-            restores,
+            *circumstances,
         ),
     )
     return owner, content
@@ -100,12 +99,20 @@ def _who(part: bytes) -> tuple[Principal, Provenance]:
 
 
 def _circumstances(
-    conversation: str, speaker: str, at: str, change: str, restores: str
-) -> tuple[str | None, str | None, int | None, Change, int | None]:
+    conversation: str,
+    speaker: str,
+    at: str,
+    change: str,
+    restores: str,
+    derived_from: str = "",
+    removed_by: str = "",
+) -> tuple[str | None, str | None, int | None, Change, int | None, tuple[str, ...], str]:
     return (
         conversation or None,
         speaker or None,
         int(at) if at else None,
         _CHANGES[change],
         int(restores) if restores else None,
+        tuple(derived_from.split(_BETWEEN_TAGS)) if derived_from else (),
+        removed_by,
     )

@@ -271,9 +271,11 @@ class SealedTransaction:
             self.tx.terms.drop(place.space.id, [old.number])
         return entry_of(place.space.id, row, entry.owner, content)
 
-    def trash(self, place: Place, head: Head) -> Entry:
+    def trash(self, place: Place, head: Head, by: str = "") -> Entry:
+        """`by` is kept with it, so that everything one actor removed can be found again."""
         self._ahead.clear()
         entry = self._opened(head)
+        entry = entry._replace(content=entry.content._replace(removed_by=by))
         row = self._resealed(place, head.row._replace(trashed_us=self.now), entry)
         self.tx.entries.restate(place.space.id, row)
         if row.length:
@@ -284,6 +286,7 @@ class SealedTransaction:
     def restore(self, place: Place, head: Head) -> Entry:
         """Brings an entry back from the trash as it was, words included. A live one with its key is a Conflict."""
         entry = self._opened(head)
+        entry = entry._replace(content=entry.content._replace(removed_by=""))
         row = self._resealed(place, head.row._replace(trashed_us=None), entry)
         self.tx.entries.restate(place.space.id, row)
         if row.length:

@@ -82,17 +82,21 @@ class CoreCalls:
         speaker: str | None = None,
         at: datetime | str | None = None,
         supersedes: str | UUID | None = None,
+        source: str | None = None,
+        derived_from: Iterable[str | UUID] | None = None,
         expected_revision: int | None = None,
         idempotency_key: str | None = None,
     ) -> Write[Remembered]:
         """Keeps a memory. The same key again appends a revision: what is left out stays as it was, but for the time to
         live, which is what this call says (none unless given). What it `supersedes` (an id) goes to the trash with it.
-        The answer's `similar` lists memories that say nearly the same."""
+        The answer's `similar` lists memories that say nearly the same, its `advice` what is doubtful about the text.
+        Words of a tool or an import (`source`), or `derived_from` such, that speak to the model are quarantined."""
         namespace = ""
         labels = None if tags is None else tags_of(tags)
         said = (
             text, key, hint, category, labels, ttl, always_inject, encrypted, namespace, conversation, speaker, at,
-            expected_revision, idempotency_key, supersedes,
+            expected_revision, idempotency_key, supersedes, source,
+            None if derived_from is None else check_list("derived_from", derived_from),
         )  # fmt: skip
         draft: Draft = _tuple(Draft, said)
         where = None if space is None else space_of(space)

@@ -1,12 +1,18 @@
-"""What only people do: answer what agents and models propose."""
+"""What only people do: answer what agents and models propose, look into the quarantine, undo what another did."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import partial
 from uuid import UUID
 
+from holdfast.contracts.storage import Job
+from holdfast.domain.entry import Entry
+from holdfast.domain.limits import check_flag
 from holdfast.domain.proposal import Answered, Proposal
-from holdfast.operations import propose
+from holdfast.operations import propose, quarantine, undo_by
+from holdfast.operations.answers import Page
+from holdfast.operations.undo_by import Undone
 from holdfast.operations.work import Write
 from holdfast.surfaces.confirmed import confirmed
 from holdfast.surfaces.seat import Seat
@@ -31,5 +37,29 @@ class PeopleCalls:
         seat = self._seat
         return Write(lambda: propose.refuse(seat.engine, seat.caller, id))
 
+    def quarantine(self, *, limit: int = 100) -> Page:
+        """What waits for approval because it speaks to the model and comes from a tool or an import, newest first."""
+        seat = self._seat
+        if seat.is_off:
+            return Page(note=seat.reason)
+        return Page(quarantine.list_quarantined(seat.engine, seat.caller, limit))
+
+    def approve_quarantined(self, id: str | UUID) -> Write[Entry]:
+        """Lets models see a quarantined memory from now on."""
+        seat = self._seat
+        return Write(lambda: quarantine.approve_quarantined(seat.engine, seat.caller, id))
+
+    def undo_by(self, actor: str, since: datetime | str, *, apply: bool = False) -> Write[Undone]:
+        """Everything an actor (`kind:id`, or a run's id) wrote, edited or trashed since a moment, in every space you
+        manage: shown first, and with `apply` reversed in one step. What others changed since is kept."""
+        seat, wanted = self._seat, check_flag("apply", apply)
+        if wanted:
+            return Write(lambda: undo_by.undo_by(seat.engine, seat.caller, actor, since))
+        return Write(lambda: _seen(undo_by.preview(seat.engine, seat.caller, actor, since)))
+
 
 Proposals = list[Proposal]
+
+
+def _seen(shown: Undone) -> Job[Undone]:
+    return lambda _: shown

@@ -41,6 +41,8 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Any] | typer.Typer], ...] = (
     ("forget", MEMORIES, writing.forget),
     ("context", MEMORIES, reading.context),
     ("proposals", MEMORIES, people.proposals),
+    ("quarantine", MEMORIES, people.quarantine),
+    ("undo-by", MEMORIES, people.undo_by),
     ("spaces", SPACES, sharing.spaces),
     ("share", SPACES, sharing.share),
     ("unshare", SPACES, sharing.unshare),

@@ -62,3 +62,66 @@ def refuse(id: Id, as_json: Json = False, subject: As = None, data: Data = None)
         telling.emit(document)
     else:
         telling.say(f"Refused {document['what']}.")
+
+
+quarantine = typer.Typer(help="List what is kept from models, and approve it.", invoke_without_command=True)
+Entry = Annotated[str, typer.Argument(metavar="ID", help="The memory, as `holdfast quarantine` lists it.")]
+
+
+@quarantine.callback()
+def list_quarantined(
+    context: typer.Context, as_json: Json = False, subject: As = None, data: Data = None
+) -> None:
+    """List what is kept from models, and approve it."""
+    if context.invoked_subcommand is not None:
+        return
+    from holdfast.surfaces.wire.entries import PAGE
+
+    with opened(data, subject, "listing") as me:
+        document = PAGE.show(me.people.quarantine())
+    if as_json:
+        telling.emit(document)
+        return
+    telling.table(
+        ("id", "key", "written by", "text"),
+        [(each["id"], each["key"], each["provenance"]["by"], each["text"]) for each in document["entries"]],
+    )
+
+
+@quarantine.command("approve")
+def approve_quarantined(id: Entry, as_json: Json = False, subject: As = None, data: Data = None) -> None:
+    """Let models see it from now on."""
+    from holdfast.surfaces.wire.entries import ENTRY
+
+    with opened(data, subject, "approving") as me:
+        document = ENTRY.show(me.people.approve_quarantined(id))
+    if as_json:
+        telling.emit(document)
+    else:
+        telling.say(f"Approved {document['key']}; models see it from now on.")
+
+
+def undo_by(
+    actor: Annotated[
+        str, typer.Argument(metavar="ACTOR", help="kind:id, such as agent:helper, or a run's id.")
+    ],
+    since: Annotated[str, typer.Argument(metavar="SINCE", help="A time, such as 2026-05-08T14:00:00Z.")],
+    apply: Annotated[bool, typer.Option("--apply", help="Reverse it; otherwise it is only shown.")] = False,
+    as_json: Json = False,
+    subject: As = None,
+    data: Data = None,
+) -> None:
+    """Show, or with --apply reverse, everything an actor did since a time."""
+    from holdfast.surfaces.wire.people_calls import UNDONE
+
+    with opened(data, subject, "undoing") as me:
+        document = UNDONE.show(me.people.undo_by(actor, since, apply=apply))
+    if as_json:
+        telling.emit(document)
+        return
+    telling.table(
+        ("step", "key", "revision", "text"),
+        [(each["step"], each["key"], each["revision"], each["text"]) for each in document["changes"]],
+    )
+    if document["changes"] and not apply:
+        telling.remark("Nothing was changed; --apply does it.")

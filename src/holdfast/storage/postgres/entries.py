@@ -81,6 +81,9 @@ class EntryReads:
     def flagged(self, visible: Visible, limit: int) -> list[EntryRow]:
         return self._heads(_FLAGGED, {**shown(visible), "limit": limit})
 
+    def quarantined(self, visible: Visible, limit: int) -> list[EntryRow]:
+        return self._heads(_QUARANTINED, {**shown(visible), "limit": limit})
+
     def expiring(self, visible: Visible, until: int, limit: int) -> list[EntryRow]:
         return self._heads(_EXPIRING, {**shown(visible), "until": until, "limit": limit})
 
@@ -251,6 +254,17 @@ _FLAGGED = of_space(
       FROM holdfast.entries
      WHERE {LIVE}
        AND entries.flags & 7 = 1
+     ORDER BY entries.seq DESC
+     LIMIT %(limit)s
+    """,
+)
+_QUARANTINED = of_space(
+    "entries.quarantined",
+    f"""
+    SELECT {HEAD}
+      FROM holdfast.entries
+     WHERE {LIVE}
+       AND entries.flags & 4 = 4
      ORDER BY entries.seq DESC
      LIMIT %(limit)s
     """,

@@ -202,6 +202,12 @@ class EntryReads:
         )
 
     def flagged(self, visible: Visible, limit: int) -> list[EntryRow]:
+        return self._with_flags(visible, 7, 1, limit)
+
+    def quarantined(self, visible: Visible, limit: int) -> list[EntryRow]:
+        return self._with_flags(visible, 4, 4, limit)
+
+    def _with_flags(self, visible: Visible, mask: int, flags: int, limit: int) -> list[EntryRow]:
         """Goes through the rows as they lie: an index would fetch each of them by itself, at ten times the price."""
         shown = self._shown(visible)
         return self._heads(
@@ -210,12 +216,12 @@ class EntryReads:
               FROM entries NOT INDEXED
              WHERE entries.entry > ?6
                AND entries.entry < ?7
-               AND entries.flags & 7 = 1
+               AND entries.flags & ?8 = ?9
                AND {LIVE}
              ORDER BY entries.seq DESC
-             LIMIT ?8
+             LIMIT ?10
             """,
-            (*shown, entry_number(shown[0], 0), entry_number(shown[0] + 1, 0), limit),
+            (*shown, entry_number(shown[0], 0), entry_number(shown[0] + 1, 0), mask, flags, limit),
         )
 
     def expiring(self, visible: Visible, until: int, limit: int) -> list[EntryRow]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, cast
 from uuid import UUID
 
+from holdfast.domain.coach import Advice
 from holdfast.domain.context import Context
 from holdfast.domain.errors import ConfirmationRequired, HoldfastError, family
 from holdfast.domain.grant import Grant, parse_level
@@ -54,6 +56,8 @@ def _read_remembered(shown: Json) -> Remembered:
         shown.get("note"),
         shown["category"],
         tuple(sorted(shown.get("redactions", {}).items())),
+        tuple(Advice(each["code"], each["message"]) for each in shown.get("advice", [])),
+        shown.get("quarantined", False),
     )
     near = shown.get("similar", [])
     kept.look = lambda: [SIMILAR.read(one) for one in near]
@@ -61,6 +65,21 @@ def _read_remembered(shown: Json) -> Remembered:
 
 
 COUNTS: Json = {"type": "object", "additionalProperties": {"type": "integer"}}
+ADVICE: Json = {
+    "type": "array",
+    "description": "What the save coach has to say about the text.",
+    "items": {
+        "type": "object",
+        "properties": {"code": TEXT, "message": TEXT},
+        "required": ["code", "message"],
+    },
+}
+
+
+def _advice(advised: Iterable[Advice]) -> list[Json]:
+    return [{"code": str(code), "message": message} for code, message in advised]
+
+
 _KEPT = (
     Part("id", MAYBE_ID, lambda kept: None if kept.id is None else str(kept.id)),
     Part("key", TEXT, lambda kept: kept.key),
@@ -74,12 +93,28 @@ _KEPT = (
     Part("redactions", COUNTS, lambda kept: dict(kept.redactions) or None, optional=True),
     Part("persisted", SWITCH, lambda kept: kept.persisted),
     Part("note", TEXT, lambda kept: kept.note, optional=True),
+    Part("advice", ADVICE, lambda kept: _advice(kept.advised) or None, optional=True),
+    Part("quarantined", SWITCH, lambda kept: kept.quarantined or None, optional=True),
 )
 
 
 def _show_stored(kept: Remembered) -> Json:
     """What the parts say, in one go: it is shown for every write."""
-    id, key, space, revision, created, expires, redacted, persisted, note, category, kinds = kept
+    (
+        id,
+        key,
+        space,
+        revision,
+        created,
+        expires,
+        redacted,
+        persisted,
+        note,
+        category,
+        kinds,
+        advised,
+        held_back,
+    ) = kept
     shown: Json = {
         "id": None if id is None else str(id),
         "key": key,
@@ -94,6 +129,10 @@ def _show_stored(kept: Remembered) -> Json:
     }
     if kinds:
         shown["redactions"] = dict(kinds)
+    if advised:
+        shown["advice"] = _advice(advised)
+    if held_back:
+        shown["quarantined"] = True
     return shown if note is None else shown | {"note": note}
 
 
@@ -101,7 +140,9 @@ STORED = Shape("Stored", _KEPT, _read_remembered, _show_stored)
 REMEMBERED = Shape(
     "Remembered",
     (
-        *_KEPT,
+        *_KEPT[:-2],
+        Part("advice", ADVICE, lambda kept: _advice(kept.advice) or None, optional=True),
+        _KEPT[-1],
         Part(
             "similar",
             many(SIMILAR),

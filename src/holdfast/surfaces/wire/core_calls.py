@@ -57,6 +57,16 @@ REMEMBER_FIELDS = (
     IN_CONTEXT,
     field("encrypted", Kind.SWITCH, "The client encrypted it: kept as it is, never indexed."),
     field("supersedes", Kind.ID, "The id of a memory that goes to the trash with this write."),
+    field(
+        "source",
+        Kind.TEXT,
+        "For words that nobody stands behind: it can only lower the trust in them.",
+        "tool",
+        bounds={"enum": ["tool", "import"]},
+    ),
+    field(
+        "derived_from", Kind.TEXTS, "Ids of memories it was made from; it is trusted no more than they are."
+    ),
     field("conversation", Kind.TEXT, "Where it was said.", "standup-2026-05-08", bounds=LINE),
     field("speaker", Kind.TEXT, "Who said it.", "Alice", bounds=LINE),
     field("at", Kind.MOMENT, "When it was said.", "2026-05-08T14:00:00Z"),

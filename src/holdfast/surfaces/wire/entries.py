@@ -79,6 +79,8 @@ def _content_parts(of: Callable[[Any], Content], text: str = "text") -> tuple[Pa
         Part("speaker", MAYBE_TEXT, lambda value: of(value).speaker),
         Part("at", MAYBE_MOMENT, lambda value: moment(of(value).at_us)),
         Part("provenance", PROVENANCE, lambda value: _provenance(of(value))),
+        Part("derived_from", TEXTS, lambda value: of(value).derived_from or None, optional=True),
+        Part("removed_by", TEXT, lambda value: of(value).removed_by or None, optional=True),
     )
 
 
@@ -102,6 +104,8 @@ def _read_content(
         at_us=micros(shown.get("at")),
         change=Change(change),
         restores=restores,
+        derived_from=tuple(shown.get("derived_from", ())),
+        removed_by=shown.get("removed_by", ""),
     )
 
 
@@ -179,6 +183,10 @@ def _show_entry(entry: Entry) -> Json:
         shown["data"] = _data(content)
     if trashed is not None:
         shown["trashed_at"] = moment(trashed)
+    if content.derived_from:
+        shown["derived_from"] = content.derived_from
+    if content.removed_by:
+        shown["removed_by"] = content.removed_by
     if entry.quarantined:
         shown["quarantined"] = True
     return shown

@@ -8,10 +8,26 @@ from uuid import UUID
 
 from holdfast.domain.errors import MissingField
 from holdfast.domain.proposal import Answered, Proposal
+from holdfast.operations.undo_by import Reversal, Undone
 from holdfast.surfaces.people import PeopleCalls
 from holdfast.surfaces.wire.call import Call
+from holdfast.surfaces.wire.entries import ENTRY, PAGE
 from holdfast.surfaces.wire.fields import Field, Kind
-from holdfast.surfaces.wire.shape import ID, MOMENT, SWITCH, TEXT, Json, Part, Shape, listed, micros, moment
+from holdfast.surfaces.wire.shape import (
+    ID,
+    MAYBE_TEXT,
+    MOMENT,
+    SWITCH,
+    TEXT,
+    WHOLE,
+    Json,
+    Part,
+    Shape,
+    listed,
+    many,
+    micros,
+    moment,
+)
 from holdfast.surfaces.wire.words import LIMIT, field
 
 
@@ -58,6 +74,58 @@ PROPOSAL_ID = field(
     "id", Kind.ID, "The proposal.", "7f3e1c52-0d0b-4f6e-9a55-2f1c8b6d4e10", missing=MissingField
 )
 
+REVERSAL = Shape(
+    "Reversal",
+    (
+        Part("id", ID, lambda step: str(step.id)),
+        Part("space", ID, lambda step: str(step.space)),
+        Part("key", TEXT, lambda step: step.key),
+        Part(
+            "step", {"type": "string", "enum": ["trash", "revert", "restore", "keep"]}, lambda step: step.step
+        ),
+        Part("revision", WHOLE, lambda step: step.revision),
+        Part("text", MAYBE_TEXT, lambda step: step.text),
+    ),
+    lambda shown: Reversal(**shown | {"id": UUID(shown["id"]), "space": UUID(shown["space"])}),
+)
+UNDONE = Shape(
+    "Undone",
+    (
+        Part("actor", TEXT, lambda done: done.actor),
+        Part("since", MOMENT, lambda done: moment(done.since_us)),
+        Part("applied", SWITCH, lambda done: done.applied),
+        Part(
+            "changes",
+            many(REVERSAL),
+            lambda done: [REVERSAL.show(step) for step in done.changes],
+            shapes=(REVERSAL,),
+        ),
+    ),
+    lambda shown: Undone(
+        shown["actor"],
+        micros(shown["since"]) or 0,
+        shown["applied"],
+        tuple(REVERSAL.read(step) for step in shown["changes"]),
+    ),
+)
+
 PROPOSALS = people(PeopleCalls.proposals, (LIMIT,), PROPOSED)
 APPROVE = people(PeopleCalls.approve, (PROPOSAL_ID,), ANSWERED, writes=True)
 REFUSE = people(PeopleCalls.refuse, (PROPOSAL_ID,), ANSWERED, writes=True)
+QUARANTINE = people(PeopleCalls.quarantine, (LIMIT,), PAGE)
+APPROVE_QUARANTINED = people(
+    PeopleCalls.approve_quarantined,
+    (field("id", Kind.ID, "The quarantined memory.", missing=MissingField),),
+    ENTRY,
+    writes=True,
+)
+UNDO_BY = people(
+    PeopleCalls.undo_by,
+    (
+        field("actor", Kind.TEXT, "Who: kind:id, or the id of a run.", "agent:helper", missing=MissingField),
+        field("since", Kind.MOMENT, "From this moment on.", "2026-05-08T14:00:00Z", missing=MissingField),
+        field("apply", Kind.SWITCH, "True reverses it; otherwise it is only shown."),
+    ),
+    UNDONE,
+    writes=True,
+)

@@ -11,9 +11,15 @@ class RemotePeople(Remote):
     proposals = sending(PeopleCalls.proposals)
     approve = sending_work(PeopleCalls.approve)
     refuse = sending_work(PeopleCalls.refuse)
+    quarantine = sending(PeopleCalls.quarantine)
+    approve_quarantined = sending_work(PeopleCalls.approve_quarantined)
+    undo_by = sending_work(PeopleCalls.undo_by)
 
 
 class AsyncRemotePeople(AsyncRemote):
     proposals = sending_later(PeopleCalls.proposals)
     approve = sending_work_later(PeopleCalls.approve)
     refuse = sending_work_later(PeopleCalls.refuse)
+    quarantine = sending_later(PeopleCalls.quarantine)
+    approve_quarantined = sending_work_later(PeopleCalls.approve_quarantined)
+    undo_by = sending_work_later(PeopleCalls.undo_by)

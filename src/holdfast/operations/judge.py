@@ -1,0 +1,136 @@
+"""Judge: who stands behind a write, which secrets leave it, how far its words are trusted, and what the save coach
+says about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from typing import Any
+
+from holdfast.domain.access import Op, is_person
+from holdfast.domain.coach import LESS_TRUSTED, SENTENCES, Action, Advice, Code, action, doubts
+from holdfast.domain.entry import Content, Provenance, Source, least_trusted
+from holdfast.domain.errors import InvalidField, LiveState, NotFound
+from holdfast.domain.key import is_made
+from holdfast.domain.limits import check_list
+from holdfast.domain.partition import MODEL_VISIBLE
+from holdfast.domain.principal import Caller, Principal, PrincipalKind
+from holdfast.domain.profile import Profile
+from holdfast.operations.answers import Redactions
+from holdfast.operations.engine import Engine
+from holdfast.operations.resolve import Target, look_up, opened, seek
+
+NO_ADVICE: tuple[Advice, ...] = ()
+SOURCES_AT_MOST = 32
+_KNOWN_WRITERS = 1_024
+_SAID = {"tool": Source.TOOL, "import": Source.IMPORT}
+
+
+def provenance_of(caller: Caller, source: Source | None = None) -> Provenance:
+    """Who stands behind a write, as far as the engine knows it itself. What comes through the door of a model is an
+    agent's, whoever lent it a token."""
+    if source is None:
+        by_user = caller.principal.kind is PrincipalKind.USER and caller.door != "mcp"
+        source = Source.USER if by_user else Source.AGENT
+    return _provenance(caller.principal, caller.door, source, caller.conversation, caller.run)
+
+
+def provenance_after(caller: Caller, before: Content) -> Provenance:
+    """Of a change: words that nobody stood behind are not vouched for by who changes a part of them."""
+    own, old = provenance_of(caller), before.provenance.source
+    return own if old not in LESS_TRUSTED else provenance_of(caller, least_trusted(own.source, old))
+
+
+@lru_cache(_KNOWN_WRITERS)
+def _provenance(
+    principal: Principal, door: str, source: Source, conversation: str | None, run: str | None
+) -> Provenance:
+    return Provenance(str(principal), door, source, conversation, run)
+
+
+def removed_by(caller: Caller) -> str:
+    return f"{caller.principal} {caller.run}" if caller.run else str(caller.principal)
+
+
+def scrubbed(engine: Engine, content: Content) -> tuple[Content, Redactions]:
+    """Secrets leave every part that a model may come to see. Most notes have none: one look over all parts tells."""
+    scrub, text = engine.scrub, content.text
+    labels = (content.hint, content.category, content.conversation, content.speaker)
+    if not scrub("\n".join((text, content.key, *filter(None, labels), *content.tags))).found:
+        return content, ()
+    clean: dict[str, Any] = {}
+    found: Counter[str] = Counter()
+    for name in ("hint", "key", "category", "conversation", "speaker"):
+        if (value := getattr(content, name)) and (result := scrub(value)).count:
+            clean[name] = result.text
+            found.update(dict(result.found))
+    body, tags = scrub(text), [scrub(tag) for tag in content.tags]
+    for part in (body, *tags):
+        found.update(dict(part.found))
+    if not found:
+        return content, ()
+    kept = tuple(dict.fromkeys(tag.text for tag in tags))
+    return content._replace(body=body.text.encode(), tags=kept, **clean), tuple(sorted(found.items()))
+
+
+def judged(
+    engine: Engine,
+    caller: Caller,
+    profile: Profile,
+    content: Content,
+    now: int,
+    source: str | None = None,
+    derived_from: tuple[str, ...] | None = None,
+) -> tuple[Content, tuple[Advice, ...], bool]:
+    """The content with its source, what there is to say about it, and whether it is kept from models."""
+    held_back = False
+    if source is not None or derived_from is not None:
+        content, held_back = _traced(engine, caller, content, now, source, derived_from)
+    origin = content.provenance.source
+    found = doubts(_words(content), dated=content.at_us is not None, trusted=origin not in LESS_TRUSTED)
+    if not found:
+        return content, NO_ADVICE, held_back
+    for code in found:
+        match action(profile.name, code, origin):
+            case Action.REFUSE:
+                raise LiveState(SENTENCES[code]) if code is Code.LIVE_STATE else InvalidField(SENTENCES[code])
+            case Action.QUARANTINE:
+                held_back = True
+            case Action.NOTE:
+                pass
+    return content, tuple(Advice(code.value, SENTENCES[code]) for code in found), held_back
+
+
+def _words(content: Content) -> str:
+    """Everything a model may come to see of it."""
+    named = "" if is_made(content.key) else content.key
+    if not (named or content.hint or content.tags):
+        return content.text
+    return "\n".join((content.text, content.hint, named, *content.tags))
+
+
+def _traced(
+    engine: Engine, caller: Caller, content: Content, now: int, source: str | None, sources: object
+) -> tuple[Content, bool]:
+    """With the least trusted of what it says it is, and of what it was made from."""
+    origins = [content.provenance.source]
+    if source is not None:
+        if source not in _SAID:
+            raise InvalidField("A source is `tool` or `import`; who writes is known.")
+        origins.append(_SAID[source])
+    ids = () if sources is None else check_list("derived_from", sources)
+    if len(ids) > SOURCES_AT_MOST:
+        raise InvalidField(f"An entry is derived from at most {SOURCES_AT_MOST} others.")
+    held_back = False
+    for id in ids:
+        entry = opened(
+            look_up(engine, seek(engine, caller, Target(id=id, partitions=MODEL_VISIBLE), Op.READ, now))
+        )
+        if entry.quarantined and not is_person(caller):
+            raise NotFound
+        origins.append(entry.provenance.source)
+        held_back |= entry.quarantined
+    traced = content._replace(
+        provenance=provenance_of(caller, least_trusted(*origins)), derived_from=tuple(map(str, ids))
+    )
+    return traced, held_back
