@@ -20,7 +20,7 @@ FETCH := $(PY) -m holdfast model fetch
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help run test check bench model faults faults-processes faults-kill faults-postgres faults-server faults-load \
-	faults-http faults-isolation docs lock clean
+	faults-http faults-isolation faults-mirror docs lock clean
 
 help: ## List the recipes
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,7 +46,7 @@ bench: $(RUN_READY) ## Measure and print all figures of bench/
 model: $(RUN_READY) ## Fetch the embedder's model, once for all stores of this user; repairs it too
 	@$(FETCH)
 
-faults: faults-processes faults-kill faults-postgres faults-server faults-load faults-http faults-isolation ## Run every long fault run, one after the other
+faults: faults-processes faults-kill faults-postgres faults-server faults-load faults-http faults-isolation faults-mirror ## Run every long fault run, one after the other
 
 faults-processes: $(DEV_READY) ## Many processes write one file at once
 	$(FAULTS) -k processes
@@ -68,6 +68,9 @@ faults-http: $(DEV_READY) ## Schemathesis tries every route, at least 5,000 case
 
 faults-isolation: $(DEV_READY) ## A million calls of eight callers, compared with a model: nothing leaks
 	HOLDFAST_FAULTS=long $(PYTEST) tests/isolation --timeout=36000 -s
+
+faults-mirror: $(DEV_READY) ## A thousand files edited while a thousand memories are written, and a mirror killed forty times
+	HOLDFAST_FAULTS=long $(PYTEST) tests/mirror --timeout=3600
 
 docs: $(RUN_READY) ## Write the generated tables of the documentation anew
 	$(PY) docs/generate.py

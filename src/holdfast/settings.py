@@ -60,6 +60,13 @@ TABLE = (
     Setting("SUBJECT", "local", "id", "the user that a local program acts as"),
     Setting("URL", None, "url", "the command line talks to this server instead of the local store"),
     Setting("TOKEN", None, "token", "what it shows that server"),
+    Setting(
+        "MARKDOWN_DIR",
+        None,
+        "path",
+        "an empty folder, then the server's own: file memories are mirrored there as plain text that people may edit, "
+        "`users/{userId}/memory/<name>.md` with `MEMORY.md` and `trash/`",
+    ),
     Setting("HOST", "127.0.0.1", "address", "where the server listens"),
     Setting("PORT", 7077, "port", "where the server listens"),
     Setting(
@@ -166,6 +173,7 @@ class Settings:
     subject: str
     url: str | None
     token: str | None = field(repr=False)
+    markdown_dir: Path | None
     host: str
     port: int
     allowed_hosts: tuple[str, ...]
@@ -213,6 +221,7 @@ def load(environment: Mapping[str, str] | None = None, /, **given: Any) -> Setti
         subject=str(values["SUBJECT"]),
         url=values["URL"],
         token=values["TOKEN"],
+        markdown_dir=_path(values["MARKDOWN_DIR"]),
         host=str(values["HOST"]),
         port=_number("PORT", values["PORT"], int),
         allowed_hosts=_names(values["ALLOWED_HOSTS"]),

@@ -7,6 +7,8 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from socket import socket
 from threading import Thread
@@ -42,14 +44,19 @@ Ctrl-C ends it; every memory stays.
 """
 
 
-def serve(settings: Settings, agents: OpenDoor | None = None) -> int:
+Beside = Callable[[Running], AbstractContextManager[object]]
+"""What runs beside the server, over the same store."""
+
+
+def serve(settings: Settings, agents: OpenDoor | None = None, beside: Beside = nullcontext) -> int:
     """Runs until it is told to end. A store that cannot be opened is said, here and by /readyz, and answered 503.
     `agents` opens the door at /mcp."""
     check_auth_allowed(settings)
     _log_to_stderr()
     memory = open_settings(settings)
     try:
-        _Server(memory, settings, agents).run()
+        with beside(memory):
+            _Server(memory, settings, agents).run()
     finally:
         memory.stop()
     return 0
@@ -112,6 +119,8 @@ def _welcome(memory: Running, settings: Settings, port: int) -> str:
         connect=_connecting(settings, url),
         command=command(settings),
     )
+    if settings.markdown_dir is not None and memory.enabled:
+        text += f"\nFile memories are mirrored in {settings.markdown_dir}, as plain text.\n"
     if settings.host in ANY and not settings.allowed_hosts:
         text += "\nOthers reach it only by names in HOLDFAST_ALLOWED_HOSTS.\n"
     return text if memory.enabled else f"{text}\nMEMORY IS OFF: {memory.reason}\n"

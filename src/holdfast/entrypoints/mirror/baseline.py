@@ -1,0 +1,123 @@
+"""What the mirror last saw equal on both sides: a line a change, appended, so that a kill loses at most the last one. A
+lost line costs a comparison of contents, never a memory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+from uuid import UUID
+
+from holdfast.entrypoints.mirror.disk import put_in_place
+
+SPARE_LINES = 1_000
+"""Lines that may be out of date before the file is written anew."""
+
+
+class Baseline(NamedTuple):
+    digest: str
+    """Of the file's bytes."""
+    entry: UUID
+    revision: int
+
+
+class Baselines:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: TextIO | None = None
+        self._lines = 0
+        self.files: dict[str, Baseline] = {}
+        self.trashed: dict[str, UUID] = {}
+        """Which entry each of our files in the trash is."""
+        self.seq = 0
+        """Of the user's space, when it was last looked at."""
+        self._load()
+
+    def set(self, name: str, baseline: Baseline) -> None:
+        self.files[name] = baseline
+        self._append("file", name, baseline.digest, baseline.entry.hex, baseline.revision)
+
+    def drop(self, name: str) -> None:
+        if self.files.pop(name, None) is not None:
+            self._append("gone", name)
+
+    def set_trashed(self, file: str, entry: UUID) -> None:
+        self.trashed[file] = entry
+        self._append("trash", file, entry.hex)
+
+    def drop_trashed(self, file: str) -> None:
+        if self.trashed.pop(file, None) is not None:
+            self._append("cleared", file)
+
+    def at(self, seq: int) -> None:
+        if seq != self.seq:
+            self.seq = seq
+            self._append("seq", seq)
+
+    def forget(self) -> None:
+        """Nothing is known of either side any more."""
+        self.files.clear()
+        self.trashed.clear()
+        self.seq = 0
+        self.compact()
+
+    def flush(self) -> None:
+        if self._file is not None:
+            self._file.flush()
+        if self._lines > len(self.files) + len(self.trashed) + SPARE_LINES:
+            self.compact()
+
+    def compact(self) -> None:
+        """Writes the file anew, so that no name is left in it that is gone."""
+        self.close()
+        lines = [
+            *(["file", name, one.digest, one.entry.hex, one.revision] for name, one in self.files.items()),
+            *(["trash", file, entry.hex] for file, entry in self.trashed.items()),
+            ["seq", self.seq],
+        ]
+        data = "".join(json.dumps(line) + "\n" for line in lines).encode()
+        put_in_place(self._path, data, self._path.with_suffix(".new"))
+        self._lines = len(lines)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _append(self, *line: Any) -> None:
+        if self._file is None:
+            self._file = self._path.open("a", encoding="utf-8")
+            self._path.chmod(0o600)
+        self._file.write(json.dumps(line) + "\n")
+        self._file.flush()
+        self._lines += 1
+
+    def _load(self) -> None:
+        try:
+            text = self._path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return
+        whole = text.endswith("\n") or not text
+        for line in text.splitlines():
+            try:
+                self._take(*json.loads(line))
+            except (ValueError, TypeError):
+                whole = False  # the last line of a process that was killed
+            self._lines += 1
+        if not whole:
+            self.compact()
+
+    def _take(self, kind: str, *said: Any) -> None:
+        match kind, said:
+            case "file", (name, digest, entry, revision):
+                self.files[name] = Baseline(digest, UUID(entry), revision)
+            case "gone", (name,):
+                self.files.pop(name, None)
+            case "trash", (file, entry):
+                self.trashed[file] = UUID(entry)
+            case "cleared", (file,):
+                self.trashed.pop(file, None)
+            case "seq", (seq,):
+                self.seq = seq
+            case _:
+                raise ValueError(kind)
