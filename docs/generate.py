@@ -20,6 +20,7 @@ from server import limits_table, reasons_table, routes_table, welcome
 
 from holdfast.domain.errors import family
 from holdfast.entrypoints import python as door
+from holdfast.entrypoints.audit import Audit
 from holdfast.entrypoints.keys import Keys
 from holdfast.settings import PREFIX, TABLE
 
@@ -39,6 +40,7 @@ DOORS: dict[str, tuple[str, type]] = {
     "handle": ("handle", door.Handle),
     "administration": ("admin", door.Administration),
     "keys": ("memory.keys", Keys),
+    "audit": ("memory.audit", Audit),
 }
 
 SENTENCES = {
@@ -48,7 +50,7 @@ SENTENCES = {
     "Memory.enabled": "Whether memory is on.",
     "Memory.keys": "Maintenance of keys, see below.",
     "Handle.namespace": "`subject` or `subject:session`, for show.",
-    "Keys.status": "The id of the master key, and how many data keys other masters still wrap.",
+    "Keys.status": "The id of the master key, data keys that other masters still wrap, and uses of the most used one.",
 }
 """For the few members whose docstring is missing or speaks of an inner name."""
 

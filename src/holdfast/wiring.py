@@ -27,6 +27,7 @@ from holdfast.domain.errors import HoldfastError, InvalidField, Locked, Unavaila
 from holdfast.domain.scrub import scrub
 from holdfast.operations.engine import Engine
 from holdfast.operations.index import Index
+from holdfast.operations.keep_keys import PutBack, put_back
 from holdfast.settings import Settings
 from holdfast.storage.sealed import check_canary, open_sealed
 
@@ -223,6 +224,19 @@ def _open_database(settings: Settings, check: Callable[[list[KeyRow]], None]) ->
         prepared=settings.prepared_statements,
         check=check,
     )
+
+
+def put_back_keys(settings: Settings, rows: list[KeyRow]) -> PutBack:
+    """For a store that may not open without them: its own key may be among them."""
+    path = database_path(settings)
+    if path is not None:
+        look_first(path)
+    keys = _masters(settings, path)
+    store = _open_store(settings, path, keys)
+    try:
+        return put_back(store, keys.all, rows)
+    finally:
+        store.close()
 
 
 def open_store_for_moving(settings: Settings, source: Opened) -> Store:

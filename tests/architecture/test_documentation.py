@@ -16,6 +16,7 @@ import pytest
 
 from holdfast.domain.errors import HoldfastError, family
 from holdfast.entrypoints import python as door
+from holdfast.entrypoints.audit import Audit
 from holdfast.entrypoints.cli.commands import COMMANDS
 from holdfast.entrypoints.doors.administration import Administration, AsyncAdministration
 from holdfast.entrypoints.doors.anthropic import AnthropicMemory, AsyncAnthropicMemory
@@ -72,6 +73,7 @@ DOORS = (
     AnthropicMemory,
     Handle,
     Administration,
+    Audit,
     Keys,
 )
 AWAITED = (

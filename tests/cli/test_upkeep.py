@@ -158,3 +158,37 @@ def test_serve_hands_its_settings_to_the_server(
     (settings,) = seen
     assert (settings.host, settings.port) == ("::1", 0)
     assert (settings.database_url, settings.data_dir) == ("sqlite://", data)
+
+
+def test_wrapped_keys_have_a_backup_of_their_own(holdfast: Command, tmp_path: Path) -> None:
+    holdfast("remember", "kept", "--key", "k")
+    saved = str(tmp_path / "keys.json")
+
+    assert holdfast("keys", "backup", saved, "--json").json["keys"] == 2
+    assert holdfast("keys", "backup", saved).code == 1
+    assert holdfast("keys", "restore", saved, "--json").json["present"] == 2
+
+
+def test_a_destroyed_key_leaves_nothing_to_read(holdfast: Command) -> None:
+    space = holdfast("remember", "kept", "--key", "k", "--json").json["space"]
+
+    assert holdfast("keys", "destroy", space, "--yes", "--json").json["destroyed"] == 1
+    assert "locked" in holdfast("get", "k").err
+
+
+def test_the_log_is_verified_and_its_anchor_kept(holdfast: Command) -> None:
+    holdfast("remember", "kept", "--key", "k")
+    holdfast("get", "k")
+
+    found = holdfast("audit", "verify", "--json").json
+    assert (found["intact"], found["lines"]) == (True, 2)
+    assert holdfast("audit", "verify", "--anchor", found["anchor"]).code == 0
+    assert holdfast("audit", "verify", "--anchor", "9:00").code == 1
+    assert "get" in holdfast("readers", "k").out
+
+
+def test_doctor_rehearses_a_recovery(holdfast: Command) -> None:
+    holdfast("remember", "kept", "--key", "k")
+
+    found = {one["name"]: one for one in holdfast("doctor", "--json").json["checks"]}
+    assert "2 data keys from a fresh backup open 1 of 1 memories tried" in found["recovery"]["cause"]

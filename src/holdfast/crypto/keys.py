@@ -62,11 +62,14 @@ class DataKey:
         "space",
         "space_bytes",
         "terms",
+        "uses",
         "vectors",
         "words",
     )
 
-    def __init__(self, space: UUID, key_id: int, secret: bytes) -> None:
+    def __init__(self, space: UUID, key_id: int, secret: bytes, uses: list[int] | None = None) -> None:
+        self.uses = [0] if uses is None else uses
+        """One number: messages sealed in this process and not yet counted in the store."""
         self.space = space
         self.space_bytes = space.bytes
         self.key_id = key_id

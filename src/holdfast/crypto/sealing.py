@@ -17,6 +17,7 @@ _DERIVED_FORMAT = b"HFd1"
 
 def seal(key: DataKey, bound: bytes, plain: bytes) -> bytes:
     nonce = fresh_bytes(NONCE_BYTES)
+    key.uses[0] += 1
     return nonce + key.seal.encrypt(nonce, plain, bound)
 
 
@@ -31,6 +32,7 @@ def unseal(key: DataKey, bound: bytes, sealed: bytes) -> bytes | None:
 def seal_derived(key: DataKey, number: int, revision: int, model: int, plain: bytes) -> bytes:
     """Seals what a model derived from one revision of an entry."""
     nonce = fresh_bytes(NONCE_BYTES)
+    key.uses[0] += 1
     return nonce + key.vectors.encrypt(nonce, plain, _derived(key, number, revision, model))
 
 

@@ -1,13 +1,26 @@
-"""Key maintenance from Python: status, rotation of the master key, rotation of a space's data."""
+"""Key maintenance from Python: status, rotation of the master key and of a space's data, a backup of wrapped keys."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from uuid import UUID
 
+from holdfast.contracts.rows import KeyRow
 from holdfast.crypto.keyfile import adopt_next_key, next_key_file, rotating, stage_next_key
-from holdfast.domain.errors import Conflict, Unavailable
+from holdfast.domain.errors import Conflict, InvalidField, Unavailable
 from holdfast.operations.engine import Engine
+from holdfast.operations.keep_keys import (
+    Drilled,
+    PutBack,
+    destroy_keys,
+    drill,
+    every_key,
+    put_back,
+    read_back,
+    written,
+)
 from holdfast.operations.rotate_keys import KeyStatus, Rotated, key_status, rotate_data, rotate_master
 from holdfast.wiring import Opened
 
@@ -52,6 +65,48 @@ class Keys:
         spaces = [space] if space is not None else _every_space(engine)
         done = [rotate_data(engine, one, progress) for one in spaces]
         return Rotated(len(done), 0, sum(one.entries for one in done), sum(one.revisions for one in done))
+
+    def backup(self, path: str | os.PathLike[str]) -> int:
+        """Writes all wrapped keys into a new file (0600) and says how many. Keep it apart from copies of the store, and
+        destroy it when a key is to be gone for good."""
+        rows = every_key(self._engine.sealed.store.keys)
+        write_new(Path(path), written(rows))
+        return len(rows)
+
+    def restore(self, path: str | os.PathLike[str]) -> PutBack:
+        """Puts back the keys of a backup that this store misses and still needs."""
+        engine, masters = self._engine, self._opened.masters
+        assert masters is not None, "an open engine has its master keys"
+        return put_back(engine.sealed.store, masters.all, read_file(Path(path)))
+
+    def destroy(self, space: UUID) -> int:
+        """Destroys every data key of a space: nothing that was written there can be read again."""
+        return destroy_keys(self._engine, space)
+
+    def drill(self) -> Drilled:
+        """Whether a fresh backup of the keys, with the configured master, opens what is stored."""
+        engine, masters = self._engine, self._opened.masters
+        assert masters is not None, "an open engine has its master keys"
+        return drill(engine.sealed.store.keys, engine.sealed.store.entries, masters.all)
+
+
+def write_new(path: Path, text: str) -> None:
+    """For its owner alone, and never over a file that is there."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise Conflict(f"{path} is there already; name a new file.") from None
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be written: {error.strerror}.") from error
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def read_file(path: Path) -> list[KeyRow]:
+    try:
+        return read_back(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidField(f"{path} cannot be read as a key backup.") from error
 
 
 def _every_space(engine: Engine) -> list[UUID]:

@@ -22,6 +22,7 @@ from holdfast.operations.change_model import drop_model, use_model
 from holdfast.operations.engine import Engine
 from holdfast.operations.index import IndexStatus
 from holdfast.operations.record import Recorder
+from holdfast.operations.rotate_keys import count_uses, rotate_worn
 from holdfast.operations.settle import Settler, settle
 from holdfast.operations.sweep import Sweeper, sweep
 from holdfast.operations.vector_index import build_vector_index, drop_vector_index
@@ -87,13 +88,23 @@ class Running:
             self._recorder.start()
 
     def sweep(self) -> Swept:
-        return Swept() if self.opened.engine is None else sweep(self.opened.engine)
+        if self.opened.engine is None:
+            return Swept()
+        swept = sweep(self.opened.engine)
+        rotate_worn(self.opened.engine)
+        return swept
 
     def _sweep_quietly(self) -> None:
         try:
             self.sweep()
         except HoldfastError as error:
             log.warning("the sweep failed and will try again: %s", error.message)
+
+    def _count_quietly(self, engine: Engine) -> None:
+        try:
+            count_uses(engine)
+        except HoldfastError as error:
+            log.warning("how often keys were used could not be counted: %s", error.message)
 
     def stop(self) -> None:
         """Finishes what was submitted, then lets go of the store."""
@@ -105,6 +116,7 @@ class Running:
             self._settler.stop()
         if self.opened.engine is not None:
             self.opened.engine.reads.stop()
+            self._count_quietly(self.opened.engine)
             self.opened.engine.sealed.close()
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
+from holdfast.contracts.rows import STORE
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.keys import DataKey
 from holdfast.domain.errors import Conflict
@@ -19,6 +20,10 @@ from holdfast.storage.reseal import reseal_derived, reseal_entries, reseal_revis
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 BATCH = 200
+WORN = 1 << 28
+"""Messages after which a key is changed. With random nonces AES-GCM allows 2^32 under one key: a sixteenth of it leaves
+room for what processes that ended badly did not count."""
+WATCHED = 1_000
 GRACE_SECONDS = 1.5 * FRESH_SECONDS
 """Longer than any process keeps keys without looking again."""
 
@@ -31,6 +36,10 @@ class KeyStatus:
     """Data keys still wrapped by an earlier master; `keys rotate` wraps them anew."""
     locked: int
     """Of these, keys that no configured master opens."""
+    most_used: int = 0
+    """Messages sealed under the key that sealed most."""
+    worn: int = 0
+    """Keys that should be changed: `keys rotate --data` does it, and the sweep by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +53,37 @@ class Rotated:
 def key_status(engine: Engine) -> KeyStatus:
     keyring = engine.sealed.keyring
     rows = engine.sealed.store.keys.not_under(keyring.master.id, 1_000_000)
-    return KeyStatus(keyring.master.id.hex(), len(rows), sum(keyring.rewrapped(row) is None for row in rows))
+    count_uses(engine)
+    used = engine.sealed.store.keys.most_used(WATCHED)
+    return KeyStatus(
+        keyring.master.id.hex(),
+        len(rows),
+        sum(keyring.rewrapped(row) is None for row in rows),
+        used[0].uses if used else 0,
+        sum(key.uses >= WORN for key in used),
+    )
+
+
+def count_uses(engine: Engine) -> None:
+    """Tells the store how much this process sealed under which key."""
+    counted = engine.sealed.keyring.uncounted()
+
+    def write(tx: Transaction) -> None:
+        for (space, key_id), uses in counted.items():
+            tx.keys.add_uses(space, key_id, uses)
+
+    if counted:
+        engine.run_job(write)
+
+
+def rotate_worn(engine: Engine) -> int:
+    """New data keys for spaces whose key has sealed enough; says for how many. The store's own key has no successor:
+    its status is for a person to see."""
+    count_uses(engine)
+    worn = {key.space for key in engine.sealed.store.keys.most_used(WATCHED) if key.uses >= WORN}
+    for space in worn - {STORE}:
+        rotate_data(engine, space)
+    return len(worn - {STORE})
 
 
 def rotate_master(engine: Engine) -> Rotated:

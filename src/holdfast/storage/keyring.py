@@ -75,6 +75,7 @@ class Keyring:
         self._store = store
         self._cache: OrderedDict[int, tuple[float, SpaceKeys]] = OrderedDict()
         self._lock = Lock()
+        self._uses: dict[tuple[UUID, int], list[int]] = {}
         self.ephemeral = ephemeral
 
     @property
@@ -132,7 +133,20 @@ class Keyring:
 
     def mint(self, space: UUID, key_id: int, now: int) -> tuple[DataKey, KeyRow]:
         secret = new_secret()
-        return DataKey(space, key_id, secret), self._row(space, key_id, secret, now)
+        return self._key(space, key_id, secret), self._row(space, key_id, secret, now)
+
+    def uncounted(self) -> dict[tuple[UUID, int], int]:
+        """How many messages each key sealed in this process since this was last asked."""
+        counted = {}
+        for key, uses in list(self._uses.items()):
+            if count := uses[0]:
+                uses[0] -= count
+                counted[key] = count
+        return counted
+
+    def _key(self, space: UUID, key_id: int, secret: bytes) -> DataKey:
+        """However often a key is loaded, its uses are counted in one place."""
+        return DataKey(space, key_id, secret, self._uses.setdefault((space, key_id), [0]))
 
     def rewrapped(self, row: KeyRow) -> KeyRow | None:
         """The same key under the current master; None when no configured master opens it."""
@@ -149,7 +163,7 @@ class Keyring:
         for row in rows:
             secret = self._unwrap(row)
             if secret is not None:
-                readable[row.key_id] = DataKey(row.space, row.key_id, secret)
+                readable[row.key_id] = self._key(row.space, row.key_id, secret)
         return readable
 
     def _unwrap(self, row: KeyRow) -> bytes | None:

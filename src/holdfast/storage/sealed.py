@@ -213,7 +213,7 @@ class Sealed:
             key, key_row = self.keyring.mint(space.id, 1, now)
             return Place(space, SpaceKeys({1: key}, (1,), 1), self._space_row(space), key_row)
         keys = self.keyring.of(space.id)
-        if self.keyring.ephemeral and keys.writes not in keys.readable:
+        if keys.writes not in keys.readable and (self.keyring.ephemeral or not keys.known):
             key, key_row = self.keyring.mint(space.id, keys.writes + 1, now)
             renewed = SpaceKeys({**keys.readable, key.key_id: key}, (*keys.known, key.key_id), key.key_id)
             return Place(space, renewed, new_key=key_row)

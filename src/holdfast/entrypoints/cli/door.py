@@ -40,15 +40,20 @@ def opened(data: Path | None, subject: str | None, what: str = "working") -> Ite
                 yield memory.user(settings.subject)
 
 
-@contextmanager
-def opened_store(data: Path | None, what: str) -> Iterator[Memory]:
-    """The local store itself, for its upkeep, which a server does for its own."""
+def local_settings(data: Path | None, what: str) -> Settings:
     settings = settings_of(data, sweep_seconds=0)
     if settings.url:
         raise InvalidField(
             f"`holdfast {what}` works on the local store, but HOLDFAST_URL is set: unset it, or run this where the "
             "server's store lies."
         )
+    return settings
+
+
+@contextmanager
+def opened_store(data: Path | None, what: str) -> Iterator[Memory]:
+    """The local store itself, for its upkeep, which a server does for its own."""
+    settings = local_settings(data, what)
     with _memory(settings) as memory:
         if not memory.enabled:
             raise Unavailable(memory.reason)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
 
 import typer
 from typer.core import TyperCommand
 
 from holdfast.entrypoints.cli import telling
-from holdfast.entrypoints.cli.door import opened, opened_store
+from holdfast.entrypoints.cli.door import local_settings, opened, opened_store
 from holdfast.entrypoints.cli.options import As, Data, Json
 
 if TYPE_CHECKING:
@@ -48,6 +50,9 @@ def status(as_json: Json = False, data: Data = None, _subject: As = None) -> Non
         )
     if found.locked:
         telling.say(f"{found.locked} of them no configured key opens; set HOLDFAST_MEMORY_OLD_KEYS.")
+    telling.say(f"The most used data key has sealed {found.most_used:,} messages.")
+    if found.worn:
+        telling.say(f"{found.worn} data keys have sealed enough; run: holdfast keys rotate --data-keys")
 
 
 @keys.command(cls=RotateCommand)
@@ -84,6 +89,65 @@ def rotate(
         telling.say(f"{done.keys} data keys are wrapped anew.")
         if done.locked:
             telling.say(f"{done.locked} could not be: no configured key opens them.")
+
+
+@keys.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="A new file, to be kept apart from copies of the store.")],
+    as_json: Json = False,
+    data: Data = None,
+    _subject: As = None,
+) -> None:
+    """Write all wrapped data keys into a file of their own; without the master key it opens nothing."""
+    with opened_store(data, "keys backup") as memory:
+        count = memory.keys.backup(file)
+    if as_json:
+        telling.emit({"file": str(file), "keys": count})
+    else:
+        telling.say(f"{count} wrapped keys are in {file}. Keep it apart from copies of the store.")
+
+
+@keys.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="What `keys backup` wrote.")],
+    as_json: Json = False,
+    data: Data = None,
+    _subject: As = None,
+) -> None:
+    """Put back the wrapped keys that the store misses and still needs, its own among them."""
+    from holdfast.entrypoints.keys import read_file
+    from holdfast.wiring import put_back_keys
+
+    done = put_back_keys(local_settings(data, "keys restore"), read_file(file))
+    if as_json:
+        telling.emit(asdict(done))
+        return
+    telling.say(f"{done.restored} keys were put back; {done.present} were there.")
+    if done.unneeded:
+        telling.say(f"{done.unneeded} are of no use any more and were left out.")
+    if done.locked:
+        telling.say(f"{done.locked} no configured key opens; set HOLDFAST_MEMORY_OLD_KEYS.")
+
+
+@keys.command()
+def destroy(
+    space: Annotated[UUID, typer.Argument(help="The space's id.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: Json = False,
+    data: Data = None,
+    _subject: As = None,
+) -> None:
+    """Destroy the keys of a space: nothing that was written there can ever be read again."""
+    if not yes:
+        typer.confirm(
+            f"Nothing in space {space} will be readable again. Destroy its keys?", abort=True, err=True
+        )
+    with opened_store(data, "keys destroy") as memory:
+        count = memory.keys.destroy(space)
+    if as_json:
+        telling.emit({"space": str(space), "destroyed": count})
+    else:
+        telling.say(f"{count} keys are destroyed. Destroy key backups that hold them, too.")
 
 
 audit = typer.Typer(help="The log of who did and read what.", no_args_is_help=True)

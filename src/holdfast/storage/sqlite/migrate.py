@@ -47,7 +47,7 @@ def look_first(path: Path, check: Callable[[list[KeyRow]], None] | None) -> None
     if not path.exists() or path.stat().st_size == 0:
         return
     try:
-        db = _open_untouched(path)
+        db = open_untouched(path)
         try:
             _refuse_foreign(db)
             store_keys = KeyReads(OnConnection(db)).of(STORE) if _version(db) else []
@@ -59,7 +59,7 @@ def look_first(path: Path, check: Callable[[list[KeyRow]], None] | None) -> None
         check(store_keys)
 
 
-def _open_untouched(path: Path) -> apsw.Connection:
+def open_untouched(path: Path) -> apsw.Connection:
     """Without a write-ahead log nobody writes, and `immutable` keeps SQLite from leaving files of its own."""
     alone = "" if path.with_name(path.name + "-wal").exists() else "&immutable=1"
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI

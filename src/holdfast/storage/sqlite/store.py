@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,13 +14,13 @@ from holdfast.contracts.rows import KeyRow
 from holdfast.contracts.storage import Job
 from holdfast.storage.sqlite.access import GrantReads, MemberReads, RuleReads
 from holdfast.storage.sqlite.audit import AuditReads
-from holdfast.storage.sqlite.connections import Connections, FileConnections, MemoryConnection
+from holdfast.storage.sqlite.connections import Connections, FileConnections, MemoryConnection, OnConnection
 from holdfast.storage.sqlite.copies import CopyReads
 from holdfast.storage.sqlite.derived import DerivedReads
 from holdfast.storage.sqlite.entries import EntryReads
 from holdfast.storage.sqlite.errors import translated
 from holdfast.storage.sqlite.keys import KeyReads, NameReads
-from holdfast.storage.sqlite.migrate import look_first, migrate
+from holdfast.storage.sqlite.migrate import look_first, migrate, open_untouched
 from holdfast.storage.sqlite.models import ModelReads
 from holdfast.storage.sqlite.outlines import OutlineReads
 from holdfast.storage.sqlite.proposals import ProposalReads
@@ -96,6 +97,19 @@ def open_file(
     if not path.exists():
         path.touch(mode=0o600)
     return SqliteStore(FileConnections(path, durable=durable))
+
+
+@contextmanager
+def looking(path: Path) -> Iterator[tuple[KeyReads, EntryReads]]:
+    """Keys and entries of a file that stays as it is."""
+    db = open_untouched(path)
+    try:
+        reader = OnConnection(db)
+        yield KeyReads(reader), EntryReads(reader, SpaceNumbers(reader).__call__)
+    except apsw.Error as error:
+        raise translated(error) from error
+    finally:
+        db.close()
 
 
 def open_memory() -> SqliteStore:

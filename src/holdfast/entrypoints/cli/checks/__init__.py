@@ -47,6 +47,7 @@ CHECKS: tuple[tuple[str, Where, Check], ...] = (
     ("key", here, store.key),
     ("store", here_in_a_file, store.canary),
     ("schema", here_in_a_file, store.schema),
+    ("recovery", here_in_a_file, store.recovery),
     ("postgresql", here_on_postgres, database.postgresql),
     ("model", here, search.model),
     ("port", here, network.port),

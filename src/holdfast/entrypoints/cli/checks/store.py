@@ -80,6 +80,29 @@ def schema(scene: Scene) -> Finding:
     return ok(f"schema {found}")
 
 
+def recovery(scene: Scene) -> Finding:
+    """A drill: a backup of the keys is taken, read back, and opens what is stored; none of it is written anywhere."""
+    from holdfast.operations.keep_keys import drill
+    from holdfast.storage.sqlite.store import looking
+
+    keys = configured_keys(scene)
+    if not scene.has_store or keys is None or keys.ephemeral:
+        return ok("nothing to recover")
+    _look(scene, keys)
+    assert scene.database is not None
+    with looking(scene.database) as (key_rows, entries):
+        found = drill(key_rows, entries, keys.all)
+    if not found.works:
+        return fail(
+            f"{found.locked} of {found.keys} data keys cannot be opened, and {found.unopened} of "
+            f"{found.opened + found.unopened} memories tried",
+            "name earlier master keys in HOLDFAST_MEMORY_OLD_KEYS, or `holdfast keys restore` a key backup",
+        )
+    return ok(
+        f"{found.keys} data keys from a fresh backup open {found.opened} of {found.opened} memories tried"
+    )
+
+
 def configured_keys(scene: Scene) -> Masters | None:
     """The keys as they are configured; None where there are none yet. A missing key file is not made."""
     said, old = scene.settings.memory_key, scene.settings.memory_old_keys
