@@ -11,6 +11,7 @@ import typer
 from typer.core import MarkupMode, TyperCommand, TyperGroup
 
 from holdfast.entrypoints.cli import (
+    agents,
     doctor,
     model,
     people,
@@ -48,6 +49,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Any] | typer.Typer], ...] = (
     ("unshare", SPACES, sharing.unshare),
     ("grants", SPACES, sharing.grants),
     ("serve", SERVER, serving.serve),
+    ("mcp", SERVER, agents.mcp),
     ("token", SERVER, tokens.app),
     ("doctor", STORE, doctor.doctor),
     ("keys", STORE, upkeep.keys),

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CallToolRequestParams,
@@ -24,11 +23,11 @@ from holdfast.domain.errors import ConfirmationRequired, ProposalExpired
 from holdfast.domain.principal import Caller
 from holdfast.domain.proposal import Answered
 from holdfast.entrypoints import calling
+from holdfast.entrypoints.mcp.protocol import Context
 from holdfast.operations.propose import person_asked
 from holdfast.surfaces.seat import Seat
 from holdfast.surfaces.wire.people_calls import APPROVE, PROPOSALS, REFUSE
 
-Context = ServerRequestContext[Any, Any]
 DOOR = "form"
 """Through which a person answers; no model speaks there."""
 YES = "yes"

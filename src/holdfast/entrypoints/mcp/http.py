@@ -16,8 +16,9 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.principal import Caller
-from holdfast.entrypoints.mcp.server import Context, build_server
-from holdfast.entrypoints.mcp.tools import SURFACES, Surface
+from holdfast.entrypoints.mcp.protocol import Context
+from holdfast.entrypoints.mcp.server import build_server
+from holdfast.entrypoints.mcp.tools import DOOR, SURFACES, Surface
 from holdfast.entrypoints.mcp.watching import Watching
 from holdfast.entrypoints.opening import Running
 from holdfast.settings import Settings
@@ -27,7 +28,6 @@ from holdfast.wiring import is_postgres
 CALLER = "holdfast.caller"
 """Where in a scope the caller stands."""
 DEFAULT = "core"
-DOOR = "mcp"
 _SESSION = b"mcp-session-id"
 
 

@@ -11,14 +11,16 @@ from holdfast.domain.entry import Entry
 from holdfast.operations.answers import Hits
 from holdfast.surfaces.facts import MyMemory
 from holdfast.surfaces.wire.call import Call
-from holdfast.surfaces.wire.shape import Json, moment
+from holdfast.surfaces.wire.shape import moment
 
 NOTHING = "Nothing found."
 
 
-def text_of(call: Call, result: Any, shown: Json) -> str:
+def text_of(call: Call, result: Any, shown: Any) -> str:
     tell = _TELLING.get(call.answer.name)
-    return _compact(shown) if tell is None else tell(result)
+    if tell is not None:
+        return tell(result)
+    return shown if isinstance(shown, str) else _compact(shown)
 
 
 def hits_text(hits: Hits) -> str:
@@ -98,6 +100,7 @@ _TELLING: Mapping[str, Callable[[Any], str]] = {
     "MemoryAnswer": _tool_answer,
     "ToolText": str,
     "KvValue": str,
+    "UserMemory": lambda file: file.text,
     "Context": lambda context: context.text or context.note or "",
 }
 """By the name of an answer's shape; others are told as JSON."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from mcp.server.context import ServerRequestContext
 from mcp.server.subscriptions import ListenHandler, ResourceUpdated, ServerEvent
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -25,11 +24,11 @@ from mcp_types import (
 
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.principal import Principal
+from holdfast.entrypoints.mcp.protocol import Context
 from holdfast.surfaces.core import CoreCalls
 from holdfast.surfaces.facts import FactCalls
 from holdfast.surfaces.seat import Seat
 
-Context = ServerRequestContext[Any, Any]
 Tell = Callable[[str], None]
 SECONDS = 1.0
 MOST = 4_096

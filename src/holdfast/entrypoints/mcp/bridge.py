@@ -1,0 +1,206 @@
+"""`holdfast mcp` on a server: every line of standard input is sent to its /mcp, and what it answers or tells comes back
+as lines. Nothing is understood here but what HTTP must be told beside a message; both eras pass."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import re
+import sys
+from collections.abc import AsyncIterator
+from typing import Any, TextIO
+
+import httpx2
+
+VERSION = "io.modelcontextprotocol/protocolVersion"
+NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+SESSION = "mcp-session-id"
+UNREACHABLE = -32_000
+CONNECT_SECONDS = 10.0
+AGAIN_SECONDS = 1.0
+_PLAIN = re.compile(r"(?! )[\x20-\x7E]*(?<! )")
+
+Message = dict[str, Any]
+
+
+def bridge(url: str, token: str | None, surface: str) -> None:
+    """Until the client hangs up."""
+    address = f"{url.rstrip('/')}/mcp" + ("" if surface == "core" else f"/{surface}")
+    asyncio.run(Bridge(address, token, sys.stdin, sys.stdout).run())
+
+
+class Bridge:
+    def __init__(self, address: str, token: str | None, reading: TextIO, writing: TextIO) -> None:
+        headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+        if token is not None:
+            headers["authorization"] = f"Bearer {token}"
+        timeout = httpx2.Timeout(CONNECT_SECONDS, read=None)
+        self._http = httpx2.AsyncClient(headers=headers, timeout=timeout)
+        self._address = address
+        self._reading = reading
+        self._writing = writing
+        self._of_session: dict[str, str] = {}
+        self._asked: dict[Any, asyncio.Task[None]] = {}
+        self._greeting: Message | None = None
+
+    async def run(self) -> None:
+        listening: asyncio.Task[None] | None = None
+        async with self._http:
+            async for line in self._lines():
+                try:
+                    message = json.loads(line)
+                except ValueError:
+                    self._say({"jsonrpc": "2.0", "id": None, "error": _error(-32_700, "Parse error")})
+                    continue
+                method = message.get("method") if isinstance(message, dict) else None
+                if method == "initialize":
+                    self._greeting = message
+                    await self._pass_on(message)
+                elif method == "notifications/initialized":
+                    await self._pass_on(message)
+                    listening = asyncio.create_task(self._listen())
+                else:
+                    self._start(message)
+            await asyncio.gather(*self._asked.values(), return_exceptions=True)
+            if listening is not None:
+                listening.cancel()
+
+    async def _lines(self) -> AsyncIterator[str]:
+        while line := await asyncio.to_thread(self._reading.readline):
+            if line.strip():
+                yield line
+
+    def _start(self, message: Any) -> None:
+        """Each request by itself: one that waits for a person holds up no other."""
+        if isinstance(message, dict) and message.get("method") == "notifications/cancelled":
+            cancelled = self._asked.get((message.get("params") or {}).get("requestId"))
+            if cancelled is not None and not self._of_session:
+                cancelled.cancel()  # since 2026-07-28 whoever closes the answer has cancelled the call
+                return
+        task = asyncio.create_task(self._pass_on(message))
+        key = message["id"] if isinstance(message, dict) and "method" in message and "id" in message else task
+        self._asked[key] = task
+        task.add_done_callback(lambda _: self._asked.pop(key, None))
+
+    async def _pass_on(self, message: Any, *, again: bool = True) -> None:
+        try:
+            headers = self._headers(message)
+            async with self._http.stream("POST", self._address, json=message, headers=headers) as answered:
+                if (
+                    answered.status_code == 404
+                    and self._of_session
+                    and again
+                    and self._greeting is not message
+                ):
+                    await self._greet_anew()
+                    await self._pass_on(message, again=False)
+                    return
+                await self._take(message, answered)
+        except httpx2.HTTPError as error:
+            self._refuse(message, f"{self._address} does not answer: {str(error) or type(error).__name__}")
+
+    async def _take(self, message: Any, answered: httpx2.Response) -> None:
+        if answered.headers.get("content-type", "").startswith("text/event-stream"):
+            async for told in _events(answered):
+                self._note_session(message, answered, told)
+                self._say(told)
+            return
+        body = await answered.aread()
+        if not body:
+            if answered.status_code >= 400:
+                self._refuse(message, f"The server answered {answered.status_code}.")
+            return
+        try:
+            told = json.loads(body)
+        except ValueError:
+            told = {}
+        if "jsonrpc" not in told:
+            said = told.get("message", f"The server answered {answered.status_code}.")
+            self._refuse(message, said, told.get("error"))
+            return
+        self._note_session(message, answered, told)
+        self._say(told)
+
+    def _note_session(self, message: Any, answered: httpx2.Response, told: Message) -> None:
+        if message is self._greeting and "result" in told:
+            self._of_session = {
+                SESSION: answered.headers.get(SESSION, ""),
+                "mcp-protocol-version": told["result"]["protocolVersion"],
+            }
+
+    async def _greet_anew(self) -> None:
+        """The server forgot the session: it was started anew."""
+        assert self._greeting is not None
+        self._of_session = {}
+        async with self._http.stream("POST", self._address, json=self._greeting) as answered:
+            async for told in _events(answered):
+                self._note_session(self._greeting, answered, told)
+        ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        await self._http.post(self._address, json=ready, headers=self._headers(ready))
+
+    def _headers(self, message: Any) -> dict[str, str]:
+        """Since 2026-07-28 headers repeat what the message says; before, they name the session."""
+        params = message.get("params") if isinstance(message, dict) else None
+        params = params if isinstance(params, dict) else {}
+        meta = params.get("_meta")
+        version = meta.get(VERSION) if isinstance(meta, dict) else None
+        if not isinstance(version, str):
+            return {name: value for name, value in self._of_session.items() if value}
+        method = str(message.get("method"))
+        headers = {"mcp-protocol-version": _field(version), "mcp-method": _field(method)}
+        if isinstance(name := params.get(NAMED_BY.get(method, "")), str):
+            headers["mcp-name"] = _field(name)
+        return headers
+
+    async def _listen(self) -> None:
+        """What the server tells unasked, in the handshake era."""
+        while self._of_session.get(SESSION):
+            try:
+                async with self._http.stream("GET", self._address, headers=self._headers(None)) as told:
+                    if told.status_code != 200:
+                        return
+                    async for message in _events(told):
+                        self._say(message)
+            except httpx2.HTTPError:
+                pass
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    def _refuse(self, message: Any, said: str, code: str | None = None) -> None:
+        if isinstance(message, dict) and "id" in message and "method" in message:
+            error = _error(UNREACHABLE, said) | ({} if code is None else {"data": {"code": code}})
+            self._say({"jsonrpc": "2.0", "id": message["id"], "error": error})
+
+    def _say(self, message: Message) -> None:
+        self._writing.write(json.dumps(message, separators=(",", ":")) + "\n")
+        self._writing.flush()
+
+
+def _error(code: int, message: str) -> Message:
+    return {"code": code, "message": message}
+
+
+def _field(text: str) -> str:
+    """As MCP writes into a header what a header could not carry."""
+    if _PLAIN.fullmatch(text) and not text.startswith("=?base64?"):
+        return text
+    return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
+
+
+async def _events(answered: httpx2.Response) -> AsyncIterator[Message]:
+    lines: list[str] = []
+    async for line in answered.aiter_lines():
+        if line:
+            lines.append(line)
+            continue
+        for message in _data(lines):
+            yield message
+        lines = []
+
+
+def _data(lines: list[str]) -> list[Message]:
+    """The message of one event; a comment or an empty event has none."""
+    text = "\n".join(
+        line.removeprefix("data:").removeprefix(" ") for line in lines if line.startswith("data:")
+    )
+    return [json.loads(text)] if text.strip() else []

@@ -1,0 +1,141 @@
+"""`holdfast mcp`: the SDK's client over standard input and output, on the local store and on a server, in both eras."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp_types import CallToolResult
+
+import holdfast
+from tests.http.serving import Service
+from tests.mcp.talking import NOBODY, Person, call, text
+
+KEY = "5e" * 32
+
+
+def parameters(folder: Path, *options: str, **settings: str) -> StdioServerParameters:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+    environment |= {
+        "HOLDFAST_DATA_DIR": str(folder),
+        "HOLDFAST_MEMORY_KEY": KEY,
+        "HOLDFAST_EMBEDDER": "none",
+    } | settings
+    return StdioServerParameters(
+        command=sys.executable, args=["-m", "holdfast", "mcp", *options], env=environment
+    )
+
+
+def talk(
+    server: StdioServerParameters, said: Callable[[Client], Awaitable[Any]], era: str, person: Person = NOBODY
+) -> Any:
+    async def speak() -> Any:
+        async with Client(server, mode=era, elicitation_callback=person.callback) as client:
+            return await said(client)
+
+    return asyncio.run(speak())
+
+
+async def a_little_of_everything(client: Client) -> list[Any]:
+    await client.call_tool("remember", {"text": "Deploys go through Konflux", "key": "ci/deploy"})
+    found: CallToolResult = await client.call_tool("recall", {"query": "how do we deploy?"})
+    refused = await client.call_tool("forget", {"scope": "everything"})
+    forgotten = await client.call_tool("forget", {"scope": "all"})
+    listed = [tool.name for tool in (await client.list_tools()).tools]
+    shown = (await client.read_resource("holdfast://my-memory")).contents[0].text  # type: ignore[union-attr]
+    return [text(found), refused.structured_content["code"], forgotten.is_error, listed, shown]
+
+
+def check(seen: list[Any], person: Person, who: str) -> None:
+    found, refused, failed, listed, shown = seen
+    assert "Konflux" in found
+    assert (refused, failed) == ("invalid_scope", False)
+    assert person.asked == ["Forget `all` for good."]
+    assert listed == ["remember", "recall", "forget", "memory_context"]
+    assert f'"caller={who}"' in shown
+
+
+def test_an_agent_has_the_local_store(tmp_path: Path, era: str) -> None:
+    person = Person()
+    server = parameters(tmp_path, "--as", "alice")
+    check(talk(server, a_little_of_everything, era, person), person, "alice")
+
+
+def test_an_agent_acts_as_the_user_of_the_command_line(tmp_path: Path) -> None:
+    async def remember(client: Client) -> Any:
+        return await client.call_tool("memory_store", {"key": "editor", "value": "vim"})
+
+    talk(parameters(tmp_path, "--surface", "core,facts"), remember, "2026-07-28")
+    with holdfast.open(tmp_path, key=KEY, embedder="none") as memory:
+        fact = memory.user("local").facts.get("editor")
+    assert (fact.text, fact.provenance.door) == ("vim", "mcp")
+
+
+def test_an_agent_reaches_a_server_through_the_same_command(
+    service: Service, tmp_path: Path, era: str, who: str
+) -> None:
+    person = Person()
+    server = parameters(tmp_path, HOLDFAST_URL=service.url, HOLDFAST_TOKEN=service.token(who))
+    check(talk(server, a_little_of_everything, era, person), person, who)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_server_that_is_not_there_is_said_in_the_protocol(tmp_path: Path) -> None:
+    server = parameters(tmp_path, HOLDFAST_URL="http://127.0.0.1:9", HOLDFAST_TOKEN="x")
+    hello = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n'
+    done = subprocess.run(
+        [server.command, *server.args],
+        input=hello,
+        env=server.env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert '"error"' in done.stdout
+    assert "does not answer" in done.stdout
+
+
+def test_a_token_that_is_refused_is_said_in_the_protocol(service: Service, tmp_path: Path) -> None:
+    server = parameters(tmp_path, HOLDFAST_URL=service.url, HOLDFAST_TOKEN="nothing")
+    hello = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n'
+    done = subprocess.run(
+        [server.command, *server.args],
+        input=hello,
+        env=server.env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert '"code":"unauthenticated"' in done.stdout
+
+
+@pytest.mark.parametrize("surface", ["nothing", "core,nothing", ""])
+def test_a_surface_that_is_none_ends_the_command_at_once(tmp_path: Path, surface: str) -> None:
+    server = parameters(tmp_path, "--surface", surface)
+    with subprocess.Popen(
+        [server.command, *server.args],
+        env=server.env,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("invalid_field: A surface is one of core")
+        assert process.wait() == 1
+
+
+def test_what_an_agent_remembers_over_stdio_is_there_for_rest(
+    service: Service, tmp_path: Path, who: str
+) -> None:
+    async def remember(client: Client) -> Any:
+        return await client.call_tool("remember", {"text": "Größe 漢字 🙂", "key": "k/é"})
+
+    server = parameters(tmp_path, HOLDFAST_URL=service.url, HOLDFAST_TOKEN=service.token(who))
+    talk(server, remember, "2026-07-28")
+    found = call(service, "recall", {"query": "漢字"}, who=who).structured_content["hits"]
+    assert [hit["text"] for hit in found] == ["Größe 漢字 🙂"]
