@@ -70,10 +70,6 @@ class Run(NamedTuple):
     """So many hits alike within one second, kept as one."""
 
     @property
-    def alike(self) -> tuple[object, ...]:
-        return self.head, self.id, self.version, self.inputs, self.session
-
-    @property
     def at(self) -> datetime:
         return to_datetime(self.at_us)
 

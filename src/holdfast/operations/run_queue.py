@@ -16,6 +16,17 @@ ONE_BY_ONE = 16
 log = logging.getLogger("holdfast.runs")
 
 
+class _Alike:
+    """Hits of one kind since they were last written."""
+
+    __slots__ = ("at_us", "more", "seen")
+
+    def __init__(self) -> None:
+        self.seen = 0
+        self.more = 0
+        self.at_us = 0
+
+
 class RunQueue:
     def __init__(self) -> None:
         self.writing = Lock()
@@ -23,47 +34,48 @@ class RunQueue:
         self.work = Event()
         self._lock = Lock()
         self._waiting: list[Ran] = []
-        self._alike: dict[tuple[object, ...], int] = {}
-        self._counted: dict[tuple[object, ...], int] = {}
+        self._hits: dict[tuple[Principal, Run], _Alike] = {}
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._waiting) + len(self._hits)
 
     def add(self, who: Principal, run: Run) -> None:
         with self._lock:
-            if run.hit and self._counts(who, run):
-                return
-            if len(self._waiting) >= MOST_WAITING:
+            if len(self._waiting) < MOST_WAITING:
+                self._waiting.append(Ran(who, run))
+            else:
                 log.warning("a run was not recorded: too many wait already")
-                return
-            self._waiting.append(Ran(who, run))
         self.work.set()
 
-    def _counts(self, who: Principal, run: Run) -> bool:
-        alike = who, *run.alike
-        place = self._alike.get(alike, 0)
-        if place < ONE_BY_ONE:
-            self._alike[alike] = place + 1
-            return False
-        counted = self._counted.get(alike)
-        if counted is None:
-            self._counted[alike] = len(self._waiting)
-            return False
-        ran = self._waiting[counted]
-        self._waiting[counted] = ran._replace(run=ran.run._replace(times=ran.run.times + 1, at_us=run.at_us))
-        return True
+    def add_hit(self, who: Principal, run: Run, at_us: int) -> None:
+        """A run from the cache; `run` says all but when, so that many of them need no more than counting."""
+        with self._lock:
+            alike = self._hits.get((who, run))
+            if alike is None:
+                alike = self._hits[who, run] = _Alike()
+            if alike.seen >= ONE_BY_ONE:
+                alike.more += 1
+                alike.at_us = at_us
+                return
+            alike.seen += 1
+            if len(self._waiting) < MOST_WAITING:
+                self._waiting.append(Ran(who, run._replace(at_us=at_us)))
+        self.work.set()
 
     def take(self) -> list[Ran]:
         with self._lock:
             taken, self._waiting = self._waiting, []
-            self._alike, self._counted = {}, {}
+            hits, self._hits = self._hits, {}
             self.work.clear()
-            return taken
+        counted = [
+            Ran(who, run._replace(at_us=alike.at_us, times=alike.more))
+            for (who, run), alike in hits.items()
+            if alike.more
+        ]
+        return taken + counted
 
     def put_back(self, runs: list[Ran]) -> None:
         """What could not be written waits on, before what came meanwhile."""
         with self._lock:
-            kept = (runs + self._waiting)[-MOST_WAITING:]
-            self._counted = {}
-            self._waiting = kept
+            self._waiting = (runs + self._waiting)[-MOST_WAITING:]
             self.work.set()

@@ -29,6 +29,8 @@ Kept = str | bytes
 """An output as it is kept: JSON, or bytes as they are."""
 
 _PLAIN = frozenset((str, int, float, bool, type(None)))
+_decode = json.JSONDecoder().raw_decode
+"""Without looking for white space around: there is none."""
 _canonical = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
 ).encode
@@ -132,7 +134,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def decode_output(kept: Kept) -> Any:
-    return json.loads(kept) if isinstance(kept, str) else kept
+    return _decode(kept)[0] if isinstance(kept, str) else kept
 
 
 class CachedCalls:

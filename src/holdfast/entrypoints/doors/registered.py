@@ -20,6 +20,10 @@ from holdfast.entrypoints.doors.inputs import Inputs
 from holdfast.entrypoints.waiting import carry_out, carry_out_async
 from holdfast.surfaces.cached import Cache, Uncacheable, cache_key, decode_output, encode_output
 
+KNOWN_INPUTS = 4_096
+LONGEST_WORDS = 256
+"""Inputs of a tool whose place is remembered, and how long they may be."""
+
 log = logging.getLogger("holdfast.tools")
 
 
@@ -44,13 +48,24 @@ class _Call(NamedTuple):
     kwargs: dict[str, Any]
     inputs: dict[str, Any]
     """The same by name, with what was left out."""
-    key: str | None
-    """Where its output belongs in the cache; None when it has no place there."""
+    place: _Place | None
+    """None when the output has no place in the cache."""
     began_ns: int
 
     @property
-    def flight(self) -> tuple[Principal, str | None]:
+    def key(self) -> str:
+        return "" if self.place is None else self.place.key
+
+    @property
+    def flight(self) -> tuple[Principal, str]:
         return self.calling.who, self.key
+
+
+class _Place(NamedTuple):
+    """Where the output of an input belongs, and what its hits are recorded as but for when and in which session."""
+
+    key: str
+    run: Run
 
 
 class _Find(NamedTuple):
@@ -102,6 +117,7 @@ class Registered:
         self.signature = self._inputs.signature
         self._awaited = inspect.iscoroutinefunction(function)
         self._flights = Flights()
+        self._places: dict[tuple[str, ...], _Place] = {}
         self._lock = Lock()
         self._counts = {"hits": 0, "misses": 0, "uncached": 0, "errors": 0}
 
@@ -117,7 +133,7 @@ class Registered:
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         call = self._asked(args, kwargs)
-        if call.key is not None and (found := self._found(call)) is not None:
+        if call.place is not None and (found := self._found(call)) is not None:
             return self._hit(call, found)
         steps = self._steps(call)
         step: _Step | _Result = next(steps)
@@ -132,7 +148,7 @@ class Registered:
 
     async def call_async(self, *args: Any, **kwargs: Any) -> Any:
         call = self._asked(args, kwargs)
-        if call.key is not None and (found := await self._found_later(call)) is not None:
+        if call.place is not None and (found := await self._found_later(call)) is not None:
             return self._hit(call, found)
         steps = self._steps(call)
         step: _Step | _Result = next(steps)
@@ -153,9 +169,7 @@ class Registered:
                 return flight.result()
             case _Keep(_, output):
                 assert self._cache is not None
-                return carry_out(
-                    call.calling.seat, call.calling.cache.keep(call.key or "", output, self._cache)
-                )
+                return carry_out(call.calling.seat, call.calling.cache.keep(call.key, output, self._cache))
             case _Run(_, context):
                 args, kwargs = self._given(call, context)
                 with self._flights.leading(call.flight):
@@ -169,7 +183,7 @@ class Registered:
                 return await asyncio.wrap_future(flight)
             case _Keep(_, output):
                 assert self._cache is not None
-                keep = call.calling.cache.keep(call.key or "", output, self._cache)
+                keep = call.calling.cache.keep(call.key, output, self._cache)
                 return await carry_out_async(call.calling.seat, keep)
             case _Run(_, context):
                 args, kwargs = self._given(call, context)
@@ -179,13 +193,27 @@ class Registered:
     # What happens
 
     def _asked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
-        inputs, key = self._inputs.of(args, kwargs), None
-        if self._cache is not None and self._host.enabled:
+        inputs = self._inputs.of(args, kwargs)
+        place = self._place(inputs) if self._cache is not None and self._host.enabled else None
+        return _Call(self._host.calling_now(), args, kwargs, inputs, place, time.perf_counter_ns())
+
+    def _place(self, inputs: dict[str, Any]) -> _Place | None:
+        """Inputs of plain words are known again without being written out: hits are all about those."""
+        words = tuple(inputs.values()) if all(type(value) is str for value in inputs.values()) else None
+        place = None if words is None else self._places.get(words)
+        if place is None:
             try:
                 key = cache_key(self._name, self._version, inputs)
             except Uncacheable as reason:
                 self._not_kept(reason)
-        return _Call(self._host.calling_now(), args, kwargs, inputs, key, time.perf_counter_ns())
+                return None
+            hit = Run(self._head, self._name, self._version, 0, True, True, inputs=learnable(inputs))
+            place = _Place(key, hit)
+            if words is not None and sum(map(len, words)) <= LONGEST_WORDS:
+                if len(self._places) >= KNOWN_INPUTS:
+                    self._places.clear()
+                self._places[words] = place
+        return place
 
     def _given(self, call: _Call, context: Context[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         if not self._inputs.takes_context:
@@ -194,7 +222,7 @@ class Registered:
 
     def _found(self, call: _Call) -> Landed:
         try:
-            return call.calling.cache.find(call.key or "")
+            return call.calling.cache.find(call.key)
         except Exception as error:
             self._failed("read", error)
             return None
@@ -215,12 +243,16 @@ class Registered:
 
     def _hit(self, call: _Call, kept: str | bytes) -> Any:
         self._count("hits")
-        self._record(call, hit=True)
+        calling, place = call.calling, call.place
+        engine = calling.seat.engine_or_none
+        if engine is not None and place is not None:
+            run = place.run if calling.session is None else place.run._replace(session=calling.session)
+            engine.runs.add_hit(calling.who, run, engine.clock())
         return decode_output(kept)
 
     def _steps(self, call: _Call) -> _Steps:
         """A miss: wait for whoever runs the same already, else run, keep, and let the others go on."""
-        if call.key is None or self._flights.leads(call.flight):
+        if call.place is None or self._flights.leads(call.flight):
             result, _ = yield from self._run(call)
             return result
         while (flight := self._flights.join(call.flight)) is not None:
@@ -256,7 +288,7 @@ class Registered:
             gone = None if isinstance(error, Exception) else Abandoned()
             return _Result(error=error), gone
         self._record(call, context)
-        if call.key is None:
+        if call.place is None:
             return _Result(output), None
         kept = self._encoded(call, context, output)
         if kept is not None:
@@ -282,9 +314,8 @@ class Registered:
     def _record(
         self,
         call: _Call,
-        context: Context[Any] | None = None,
+        context: Context[Any],
         error: BaseException | None = None,
-        hit: bool = False,
     ) -> None:
         engine = call.calling.seat.engine_or_none
         if engine is None:
@@ -295,10 +326,10 @@ class Registered:
             self._version,
             engine.clock(),
             error is None,
-            hit,
+            False,
             (time.perf_counter_ns() - call.began_ns) // 1_000,
             learnable(call.inputs),
-            () if context is None else tuple(context.findings),
+            tuple(context.findings),
             None if error is None else type(error).__name__,
             call.calling.session,
         )
