@@ -35,6 +35,7 @@ DOORS: dict[str, tuple[str, type]] = {
     "people": ("alice.people", door.People),
     "stores": ("helper.stores", door.Stores),
     "files": ("alice.files", door.Files),
+    "corpus": ("alice.corpus", door.Corpus),
     "kv": ("helper.kv", door.Kv),
     "anthropic": ("helper.anthropic", door.AnthropicMemory),
     "handle": ("handle", door.Handle),

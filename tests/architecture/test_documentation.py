@@ -20,6 +20,7 @@ from holdfast.entrypoints.audit import Audit
 from holdfast.entrypoints.cli.commands import COMMANDS
 from holdfast.entrypoints.doors.administration import Administration, AsyncAdministration
 from holdfast.entrypoints.doors.anthropic import AnthropicMemory, AsyncAnthropicMemory
+from holdfast.entrypoints.doors.corpus import AsyncCorpus, Corpus
 from holdfast.entrypoints.doors.facts import AsyncFacts, Facts
 from holdfast.entrypoints.doors.files import AsyncFiles, Files
 from holdfast.entrypoints.doors.handle import AsyncHandle, Handle
@@ -67,6 +68,7 @@ DOORS = (
     door.Own,
     Facts,
     Files,
+    Corpus,
     People,
     Stores,
     Kv,
@@ -81,6 +83,7 @@ AWAITED = (
     door.AsyncOwn,
     AsyncFacts,
     AsyncFiles,
+    AsyncCorpus,
     AsyncPeople,
     AsyncStores,
     AsyncKv,

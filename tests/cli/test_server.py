@@ -62,3 +62,14 @@ def test_the_doctor_finds_the_server_ready_and_the_token_good(holdfast: Command,
 
     states = {one["name"]: one["state"] for one in done.json["checks"]}
     assert (done.code, states["server"], states["token"]) == (0, "ok", "ok")
+
+
+def test_any_call_is_made_by_the_server(holdfast: Command, url: str, tmp_path: Path) -> None:
+    token = holdfast("token", "create", "--subject", "alice").out.strip()
+    far = {"HOLDFAST_URL": url, "HOLDFAST_TOKEN": token, "HOLDFAST_DATA_DIR": str(tmp_path / "other")}
+    stored = holdfast("call", "facts", "memory_store", '{"key": "k", "value": "v"}', "--json", **far)
+    assert (stored.code, stored.json["persisted"]) == (0, True)
+    assert holdfast("call", "corpus", "query", '{"query": "v"}', "--json", **far).json["results"]
+    refused = holdfast("call", "facts", "memory_store", '{"key": "k"}', **far)
+    assert (refused.code, refused.err.partition(":")[0]) == (1, "missing_value")
+    assert holdfast("call", "facts", "memory_recall", "--as", "alice", "--json").json["facts"]

@@ -11,6 +11,7 @@ from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
 from holdfast.entrypoints.doors.administration import Administration, AsyncAdministration
 from holdfast.entrypoints.doors.anthropic import AnthropicMemory, AsyncAnthropicMemory
+from holdfast.entrypoints.doors.corpus import AsyncCorpus, Corpus
 from holdfast.entrypoints.doors.facts import AsyncFacts, Facts
 from holdfast.entrypoints.doors.files import AsyncFiles, Files
 from holdfast.entrypoints.doors.handle import AsyncHandle, Handle
@@ -30,6 +31,7 @@ from holdfast.entrypoints.waiting import (
 from holdfast.operations.index import IndexStatus
 from holdfast.surfaces.anthropic import AnthropicCalls
 from holdfast.surfaces.core import CoreCalls
+from holdfast.surfaces.corpus import CorpusCalls
 from holdfast.surfaces.facts import FactCalls
 from holdfast.surfaces.files import FileCalls
 from holdfast.surfaces.kv import KvCalls
@@ -48,6 +50,7 @@ class Own(Door):
     kv: Kv
     anthropic: AnthropicMemory
     files: Files
+    corpus: Corpus
 
     def __init__(self, seat: Seat) -> None:
         super().__init__(CoreCalls(seat), seat)
@@ -57,6 +60,7 @@ class Own(Door):
         self.kv = Kv(KvCalls(seat), seat)
         self.anthropic = AnthropicMemory(AnthropicCalls(seat), seat)
         self.files = Files(FileCalls(seat), seat)
+        self.corpus = Corpus(CorpusCalls(seat), seat)
 
     remember = blocking(CoreCalls.remember)
     remember_many = blocking(CoreCalls.remember_many)
@@ -97,6 +101,7 @@ class AsyncOwn(Door):
     kv: AsyncKv
     anthropic: AsyncAnthropicMemory
     files: AsyncFiles
+    corpus: AsyncCorpus
 
     def __init__(self, seat: Seat) -> None:
         super().__init__(CoreCalls(seat), seat)
@@ -106,6 +111,7 @@ class AsyncOwn(Door):
         self.kv = AsyncKv(KvCalls(seat), seat)
         self.anthropic = AsyncAnthropicMemory(AnthropicCalls(seat), seat)
         self.files = AsyncFiles(FileCalls(seat), seat)
+        self.corpus = AsyncCorpus(CorpusCalls(seat), seat)
 
     remember = awaiting(CoreCalls.remember)
     remember_many = awaiting(CoreCalls.remember_many)

@@ -12,6 +12,7 @@ from typer.core import MarkupMode, TyperCommand, TyperGroup
 
 from holdfast.entrypoints.cli import (
     agents,
+    calling,
     doctor,
     model,
     people,
@@ -41,6 +42,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Any] | typer.Typer], ...] = (
     ("restore", MEMORIES, writing.restore),
     ("forget", MEMORIES, writing.forget),
     ("context", MEMORIES, reading.context),
+    ("call", MEMORIES, calling.call),
     ("proposals", MEMORIES, people.proposals),
     ("quarantine", MEMORIES, people.quarantine),
     ("undo-by", MEMORIES, people.undo_by),

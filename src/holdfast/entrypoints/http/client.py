@@ -21,6 +21,7 @@ from holdfast.entrypoints.http.asking import (
 )
 from holdfast.entrypoints.http.remote.administration import AsyncRemoteAdministration, RemoteAdministration
 from holdfast.entrypoints.http.remote.anthropic import AsyncRemoteAnthropicMemory, RemoteAnthropicMemory
+from holdfast.entrypoints.http.remote.corpus import AsyncRemoteCorpus, RemoteCorpus
 from holdfast.entrypoints.http.remote.facts import AsyncRemoteFacts, RemoteFacts
 from holdfast.entrypoints.http.remote.files import AsyncRemoteFiles, RemoteFiles
 from holdfast.entrypoints.http.remote.kv import AsyncRemoteKv, RemoteKv
@@ -52,6 +53,7 @@ class Client(Remote):
     kv: RemoteKv
     anthropic: RemoteAnthropicMemory
     files: RemoteFiles
+    corpus: RemoteCorpus
     administration: RemoteAdministration
 
     def __init__(
@@ -64,6 +66,7 @@ class Client(Remote):
         self.kv = RemoteKv(self._line, self._http)
         self.anthropic = RemoteAnthropicMemory(self._line, self._http)
         self.files = RemoteFiles(self._line, self._http)
+        self.corpus = RemoteCorpus(self._line, self._http)
         self.administration = RemoteAdministration(self._line, self._http)
 
     remember = sending_work(CoreCalls.remember)
@@ -126,6 +129,7 @@ class AsyncClient(AsyncRemote):
     kv: AsyncRemoteKv
     anthropic: AsyncRemoteAnthropicMemory
     files: AsyncRemoteFiles
+    corpus: AsyncRemoteCorpus
     administration: AsyncRemoteAdministration
 
     def __init__(
@@ -138,6 +142,7 @@ class AsyncClient(AsyncRemote):
         self.kv = AsyncRemoteKv(self._line, self._http)
         self.anthropic = AsyncRemoteAnthropicMemory(self._line, self._http)
         self.files = AsyncRemoteFiles(self._line, self._http)
+        self.corpus = AsyncRemoteCorpus(self._line, self._http)
         self.administration = AsyncRemoteAdministration(self._line, self._http)
 
     remember = sending_work_later(CoreCalls.remember)

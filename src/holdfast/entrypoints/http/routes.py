@@ -10,6 +10,7 @@ from functools import cached_property
 from holdfast.surfaces.wire import administration_calls as administration
 from holdfast.surfaces.wire import anthropic_calls as anthropic
 from holdfast.surfaces.wire import core_calls as core
+from holdfast.surfaces.wire import corpus_calls as corpus
 from holdfast.surfaces.wire import fact_calls as facts
 from holdfast.surfaces.wire import file_calls as files
 from holdfast.surfaces.wire import kv_calls as kv
@@ -123,6 +124,7 @@ ROUTES = (
     Route("kv", "PUT", "kv/{key}", kv.KV_SET),
     Route("kv", "GET", "kv/{key}", kv.KV_GET),
     Route("kv", "DELETE", "kv/{key}", kv.KV_DELETE),
+    Route("corpus", "POST", "corpus/query", corpus.QUERY),
     Route("anthropic", "POST", "anthropic/memory", anthropic.MEMORY),
     Route("stores", "GET", "stores/{store}/internal/{key}", stores.GET_INTERNAL),
     Route("stores", "PUT", "stores/{store}/internal/{key}", stores.SET_INTERNAL),
