@@ -36,6 +36,7 @@ DOORS: dict[str, tuple[str, type]] = {
     "stores": ("helper.stores", door.Stores),
     "files": ("alice.files", door.Files),
     "corpus": ("alice.corpus", door.Corpus),
+    "agents": ("alice.agents", door.Agents),
     "kv": ("helper.kv", door.Kv),
     "anthropic": ("helper.anthropic", door.AnthropicMemory),
     "handle": ("handle", door.Handle),

@@ -19,6 +19,7 @@ from holdfast.entrypoints import python as door
 from holdfast.entrypoints.audit import Audit
 from holdfast.entrypoints.cli.commands import COMMANDS
 from holdfast.entrypoints.doors.administration import Administration, AsyncAdministration
+from holdfast.entrypoints.doors.agents import Agents, AsyncAgents
 from holdfast.entrypoints.doors.anthropic import AnthropicMemory, AsyncAnthropicMemory
 from holdfast.entrypoints.doors.corpus import AsyncCorpus, Corpus
 from holdfast.entrypoints.doors.facts import AsyncFacts, Facts
@@ -71,6 +72,7 @@ DOORS = (
     Corpus,
     People,
     Stores,
+    Agents,
     Kv,
     AnthropicMemory,
     Handle,
@@ -86,6 +88,7 @@ AWAITED = (
     AsyncCorpus,
     AsyncPeople,
     AsyncStores,
+    AsyncAgents,
     AsyncKv,
     AsyncAnthropicMemory,
     AsyncHandle,

@@ -28,7 +28,7 @@ DSN = "HOLDFAST_TEST_POSTGRES"
 
 _TABLES = (
     *("entries", "revisions", "labels", "terms", "derived", "progress", "spaces", "space_names", "data_keys"),
-    *("names", "grants", "members", "rules", "receipts", "proposals", "audit", "models", "leases"),
+    *("names", "grants", "members", "rules", "agents", "receipts", "proposals", "audit", "models", "leases"),
 )
 
 

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from uuid import UUID, uuid5
 
 from holdfast.contracts.rows import (
+    AgentRow,
     AuditRow,
     DerivedRow,
     EntryRow,
@@ -123,6 +124,13 @@ def receipt_row(key: str = "request 1", **said: Any) -> ReceiptRow:
         request=b"fingerprint",
         answer=b"sealed",
         created_us=NOW,
+    )
+    return row._replace(**said)
+
+
+def agent_row(**said: Any) -> AgentRow:
+    row = AgentRow(
+        BOB, ALICE, enabled=True, own=True, chat=False, user=True, default_ttl=60, mac=b"code of the line"
     )
     return row._replace(**said)
 

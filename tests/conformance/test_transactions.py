@@ -21,6 +21,7 @@ from tests.conformance.rows import (
     HERE,
     NOW,
     THERE,
+    agent_row,
     audit_row,
     entry_row,
     grant_row,
@@ -86,6 +87,8 @@ READS: dict[str, Callable[[Store | Transaction], object]] = {
     "members.levels": lambda at: at.members.levels(HERE, [ALICE, BOB]),
     "members.lists_with": lambda at: at.members.lists_with([BOB]),
     "rules.all": lambda at: at.rules.all(),
+    "agents.get": lambda at: at.agents.get(BOB),
+    "agents.all": lambda at: at.agents.all(),
     "receipts.get": lambda at: at.receipts.get(ALICE, receipt_row("request 1").key),
     "proposals.get": lambda at: at.proposals.get(proposal_row("old").id),
     "proposals.waiting": lambda at: at.proposals.waiting(ALICE, [], NOW, 10),
@@ -118,6 +121,7 @@ def before(store: Store) -> None:
         tx.grants.put(grant_row(CAROL))
         tx.members.replace(HERE, [member_row(ALICE)])
         tx.rules.put(RuleRow("member", read=True, manage=True))
+        tx.agents.put(agent_row())
         tx.receipts.put(receipt_row("request 1"))
         tx.proposals.insert(proposal_row("old"))
         tx.audit.append(audit_row("old"))
@@ -144,6 +148,7 @@ def change_everything(tx: Transaction) -> None:
     tx.grants.delete(HERE, CAROL, ALICE)
     tx.members.replace(HERE, [member_row(BOB)])
     tx.rules.put(RuleRow("member", read=False, manage=False))
+    tx.agents.put(agent_row(enabled=False))
     tx.receipts.delete_entry(HERE, 1)
     tx.proposals.answer(proposal_row("old").id, 1)
     tx.audit.append(audit_row("new"))

@@ -122,9 +122,10 @@ class Served:
         user: str | None = None,
         chat: str | None = None,
         systems: Mapping[str, str] | None = None,
+        owner: str | None = None,
     ) -> Client:
         chats = None if chat is None else (chat,)
-        return self._client(id, kind="agent", session_user=user, chats=chats, systems=systems)
+        return self._client(id, kind="agent", session_user=user, chats=chats, systems=systems, owner=owner)
 
     def service(self, id: str, *, run: str | None = None, systems: Mapping[str, str] | None = None) -> Client:
         return self._client(id, kind="service", run=run, systems=systems)

@@ -16,6 +16,7 @@ from tests.conformance.rows import (
     HERE,
     NOW,
     THERE,
+    agent_row,
     audit_row,
     derived_row,
     entry_row,
@@ -65,6 +66,7 @@ def write_everything(tx: Transaction) -> None:
     tx.grants.put(grant_row())
     tx.members.replace(HERE, [member_row()])
     tx.rules.put(RuleRow("member", read=True, manage=True))
+    tx.agents.put(agent_row())
     tx.receipts.put(receipt_row())
     tx.proposals.insert(proposal_row())
     tx.proposals.answer(proposal_row().id, 1)
@@ -134,6 +136,8 @@ def read_everything(store: PostgresStore) -> None:
     store.members.levels(HERE, [BOB])
     store.members.lists_with([BOB])
     store.rules.all()
+    store.agents.get(BOB)
+    store.agents.all()
     store.receipts.get(ALICE, receipt_row().key)
     store.proposals.get(proposal_row().id)
     store.proposals.waiting(ALICE, [HERE], NOW, 10)

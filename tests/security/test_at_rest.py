@@ -159,6 +159,7 @@ VISIBLE = {
     "grants": "space grantee granted_by level created_us expires_us mac",
     "members": "space member level mac",
     "rules": "role may_read may_manage",
+    "agents": "agent owner enabled own chat user default_ttl mac",
     "receipts": "principal key space number request answer created_us",
     "proposals": "id person proposer space number created_us expires_us answer sealed",
     "audit": "position at_us operation actor space object revision key_id link",

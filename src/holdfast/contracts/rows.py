@@ -161,6 +161,19 @@ class RuleRow(NamedTuple):
     manage: bool
 
 
+class AgentRow(NamedTuple):
+    """What an agent's memory may be used for. `owner` is empty when nobody's."""
+
+    agent: bytes
+    owner: bytes
+    enabled: bool
+    own: bool
+    chat: bool
+    user: bool
+    default_ttl: int
+    mac: bytes
+
+
 class ReceiptRow(NamedTuple):
     """What an idempotency key was answered, sealed. It goes with the entry it is about; `number` 0: about none."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from holdfast.domain.agent import ALL_ON, AgentSettings
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import AccessDenied
 from holdfast.domain.grant import Grant, Level
@@ -73,20 +74,44 @@ _OWN = Decision(Level.MANAGE, Reason.OWN)
 
 
 def decide(
-    caller: Caller, space: Space, op: Op, now: int, standing: Standing = NO_STANDING, rules: Rules = ALL_RULES
+    caller: Caller,
+    space: Space,
+    op: Op,
+    now: int,
+    standing: Standing = NO_STANDING,
+    rules: Rules = ALL_RULES,
+    settings: AgentSettings = ALL_ON,
 ) -> Decision:
     """The level the caller holds in the space, by the first live match; raises when it does not carry the operation.
-    No rule keeps anyone from forgetting their own data."""
+    No rule keeps anyone from forgetting their own data, nor does what an agent's owner has switched off."""
     own = space.name.owner == caller.principal
     allowed = rules is ALL_RULES or ((rules.manage or not op.writes) and (rules.read or not op.shows))
     if not allowed and not (own and op is Op.FORGET):
         raise AccessDenied("Your role may not use memory in this way; an administrator can allow it.")
     if own:
+        if settings is not ALL_ON and op is not Op.FORGET:
+            _require_on(space, _OWN, settings)
         return _OWN
     decision = _by_standing(caller, space, op, now, standing)
     if decision is None or decision.level < op.level:
         raise AccessDenied
+    if settings is not ALL_ON:
+        _require_on(space, decision, settings)
     return decision
+
+
+def _require_on(space: Space, decision: Decision, settings: AgentSettings) -> None:
+    match decision.reason:
+        case Reason.OWN:
+            on = settings.own or space.kind is not SpaceKind.AGENT
+        case Reason.CHAT:
+            on = settings.chat
+        case Reason.SESSION_USER:
+            on = settings.user
+        case _:
+            on = True
+    if not (settings.enabled and on):
+        raise AccessDenied("The owner of this agent has switched this memory off.")
 
 
 def _by_standing(caller: Caller, space: Space, op: Op, now: int, standing: Standing) -> Decision | None:

@@ -87,6 +87,8 @@ class Caller:
     run: str | None = None
     conversation: str | None = None
     door: str = "python"
+    owner: Principal | None = None
+    """Whose agent or service it is."""
     confirmed_by: Principal | None = None
     """The person who said yes to the very call that is carried out now, holding the level it needs."""
 

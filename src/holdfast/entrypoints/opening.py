@@ -17,6 +17,7 @@ from holdfast.domain.limits import check_list, check_mapping, check_words
 from holdfast.domain.principal import Caller, Principal, PrincipalKind, principal
 from holdfast.entrypoints.audit import Audit
 from holdfast.entrypoints.keys import Keys
+from holdfast.operations.agents import note_owner
 from holdfast.operations.answers import Swept
 from holdfast.operations.change_model import drop_model, use_model
 from holdfast.operations.engine import Engine
@@ -62,6 +63,8 @@ class Running:
 
     def seat(self, caller: Caller) -> Seat:
         """Where somebody sits whom a door has made out."""
+        if caller.owner is not None and self.opened.engine is not None:
+            note_owner(self.opened.engine, caller)
         return Seat(self.opened.engine, caller, self.limits, self._clock, self.reason or "")
 
     def warm(self) -> None:
@@ -222,13 +225,15 @@ class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
         user: str | None = None,
         chat: str | None = None,
         systems: Mapping[str, str] | None = None,
+        owner: str | None = None,
     ) -> OwnDoor:
-        """An agent's door; `user` and `chat` are those it works for and in right now."""
+        """An agent's door; `user` and `chat` are those it works for and in right now, `owner` is whose agent it is."""
         caller = Caller(
             principal(PrincipalKind.AGENT, id),
             session_user=None if user is None else principal(PrincipalKind.USER, user),
             chats=frozenset() if chat is None else frozenset({check_words("chat", chat)}),
             systems=_systems(systems),
+            owner=None if owner is None else principal(PrincipalKind.USER, owner),
         )
         return self._own(self._running.seat(caller))
 

@@ -10,6 +10,7 @@ from typing import Self
 from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
 from holdfast.entrypoints.doors.administration import Administration, AsyncAdministration
+from holdfast.entrypoints.doors.agents import Agents, AsyncAgents
 from holdfast.entrypoints.doors.anthropic import AnthropicMemory, AsyncAnthropicMemory
 from holdfast.entrypoints.doors.corpus import AsyncCorpus, Corpus
 from holdfast.entrypoints.doors.facts import AsyncFacts, Facts
@@ -29,6 +30,7 @@ from holdfast.entrypoints.waiting import (
     reading_later,
 )
 from holdfast.operations.index import IndexStatus
+from holdfast.surfaces.agents import AgentCalls
 from holdfast.surfaces.anthropic import AnthropicCalls
 from holdfast.surfaces.core import CoreCalls
 from holdfast.surfaces.corpus import CorpusCalls
@@ -47,6 +49,7 @@ class Own(Door):
     facts: Facts
     people: People
     stores: Stores
+    agents: Agents
     kv: Kv
     anthropic: AnthropicMemory
     files: Files
@@ -57,6 +60,7 @@ class Own(Door):
         self.facts = Facts(FactCalls(seat), seat)
         self.people = People(PeopleCalls(seat), seat)
         self.stores = Stores(StoreCalls(seat), seat)
+        self.agents = Agents(AgentCalls(seat), seat)
         self.kv = Kv(KvCalls(seat), seat)
         self.anthropic = AnthropicMemory(AnthropicCalls(seat), seat)
         self.files = Files(FileCalls(seat), seat)
@@ -98,6 +102,7 @@ class AsyncOwn(Door):
     facts: AsyncFacts
     people: AsyncPeople
     stores: AsyncStores
+    agents: AsyncAgents
     kv: AsyncKv
     anthropic: AsyncAnthropicMemory
     files: AsyncFiles
@@ -108,6 +113,7 @@ class AsyncOwn(Door):
         self.facts = AsyncFacts(FactCalls(seat), seat)
         self.people = AsyncPeople(PeopleCalls(seat), seat)
         self.stores = AsyncStores(StoreCalls(seat), seat)
+        self.agents = AsyncAgents(AgentCalls(seat), seat)
         self.kv = AsyncKv(KvCalls(seat), seat)
         self.anthropic = AsyncAnthropicMemory(AnthropicCalls(seat), seat)
         self.files = AsyncFiles(FileCalls(seat), seat)

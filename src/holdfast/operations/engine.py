@@ -12,7 +12,9 @@ from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
 from holdfast.contracts.storage import Job
 from holdfast.domain.access import ALL_RULES, Rules
+from holdfast.domain.agent import AgentSettings
 from holdfast.domain.limits import Limits
+from holdfast.domain.principal import Principal
 from holdfast.domain.scrub import Scrubbed
 from holdfast.domain.space import Space
 from holdfast.operations.index import Index
@@ -52,6 +54,37 @@ class RuleBook:
         self._read_at = float("-inf")
 
 
+class AgentBook:
+    """What agents' memories may be used for, never older than a second."""
+
+    def __init__(self, sealed: Sealed) -> None:
+        self._sealed = sealed
+        self._known: dict[Principal, tuple[float, AgentSettings]] = {}
+        self._owners: set[tuple[Principal, Principal]] = set()
+
+    def of(self, agent: Principal) -> AgentSettings:
+        known = self._known.get(agent)
+        if known is not None and time.monotonic() - known[0] < RULES_SECONDS:
+            return known[1]
+        settings = self._sealed.agent_settings(agent)
+        if len(self._known) >= KNOWN_CALLERS:
+            self._known.clear()
+        self._known[agent] = time.monotonic(), settings
+        return settings
+
+    def forget(self, agent: Principal) -> None:
+        self._known.pop(agent, None)
+
+    def is_news(self, agent: Principal, owner: Principal) -> bool:
+        """Whether this process has not heard yet that the agent is this owner's."""
+        if (agent, owner) in self._owners:
+            return False
+        if len(self._owners) >= KNOWN_CALLERS:
+            self._owners.clear()
+        self._owners.add((agent, owner))
+        return True
+
+
 class Candidates:
     """The spaces each caller might enter, never older than a second or than the last write of this process."""
 
@@ -84,12 +117,14 @@ class Engine:
     audit_reads: bool = True
     rules: RuleBook = field(init=False)
     candidates: Candidates = field(init=False)
+    agents: AgentBook = field(init=False)
     runs: RunQueue = field(default_factory=RunQueue)
     reads: ReadLog = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", RuleBook(self.sealed))
         object.__setattr__(self, "candidates", Candidates())
+        object.__setattr__(self, "agents", AgentBook(self.sealed))
         object.__setattr__(self, "reads", ReadLog(self.sealed, on=self.audit_reads))
 
     def submit(self, work: Write[T]) -> Future[T]:

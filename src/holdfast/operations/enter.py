@@ -7,6 +7,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.domain.access import NO_STANDING, Decision, Op, Standing, catalogue_level, decide, is_own
+from holdfast.domain.agent import ALL_ON
 from holdfast.domain.errors import AccessDenied, Conflict, InvalidField
 from holdfast.domain.grant import Level
 from holdfast.domain.ids import new_space_id
@@ -24,6 +25,7 @@ _PRINCIPAL_KINDS = {
     SpaceKind.USER: PrincipalKind.USER,
     SpaceKind.SERVICE: PrincipalKind.SERVICE,
 }
+_AGENT = PrincipalKind.AGENT
 _OWNERLESS = (SpaceKind.CHAT, SpaceKind.SYSTEM)
 _tuple = tuple.__new__
 """Makes a named tuple without the function Python puts before it, at half its price."""
@@ -68,12 +70,14 @@ def _refusal(engine: Engine, caller: Caller, op: Op, now: int) -> AccessDenied:
 def enter_own(engine: Engine, caller: Caller, op: Op, now: int) -> tuple[Space, Decision]:
     """The caller's own space, of which nothing need be read to decide."""
     own = engine.sealed.own_space(caller.principal) or planned(own_space(caller.principal), now)
-    return own, decide(caller, own, op, now, NO_STANDING, engine.rules.of(caller.roles))
+    settings = engine.agents.of(caller.principal) if caller.principal.kind is _AGENT else ALL_ON
+    return own, decide(caller, own, op, now, NO_STANDING, engine.rules.of(caller.roles), settings)
 
 
 def enter_space(engine: Engine, caller: Caller, space: Space, op: Op, now: int) -> Entered:
     standing = NO_STANDING if is_own(caller.principal, space) else standing_of(engine, caller, space)
-    decision = decide(caller, space, op, now, standing, engine.rules.of(caller.roles))
+    settings = engine.agents.of(caller.principal) if caller.principal.kind is _AGENT else ALL_ON
+    decision = decide(caller, space, op, now, standing, engine.rules.of(caller.roles), settings)
     return Entered(caller, space, decision.level, decision)
 
 

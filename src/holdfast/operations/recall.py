@@ -90,8 +90,9 @@ def _noted(engine: Engine, caller: Caller, now: int, hits: list[Hit]) -> list[Hi
 def enter_all(engine: Engine, caller: Caller, ask: Ask, now: int) -> list[tuple[Entered, Visible]]:
     """The spaces that are named, or all that the caller may search, each with what may be seen of it."""
     if ask.spaces is None:
-        enter(engine, caller, None, Op.SEARCH, now)  # a role without the rule to read is told so
         found = enterable(engine, caller, Op.SEARCH, now)
+        if not found:  # a role without the rule to read, or an agent whose memory is off, is told so
+            enter(engine, caller, None, Op.SEARCH, now)
     else:
         found = [enter(engine, caller, ref, Op.SEARCH, now) for ref in ask.spaces]
     stored = {one.space.id: one for one in found if one.space.stored}.values()

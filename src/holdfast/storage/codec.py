@@ -10,6 +10,7 @@ from holdfast.contracts.rows import (
     ALWAYS_INJECT,
     ENCRYPTED,
     QUARANTINED,
+    AgentRow,
     EntryRow,
     GrantRow,
     IndexText,
@@ -19,6 +20,7 @@ from holdfast.contracts.rows import (
 from holdfast.crypto.blind import blind_label, blind_marks, blind_terms, mark_head, row_code
 from holdfast.crypto.keys import DataKey
 from holdfast.crypto.sealing import seal, unseal
+from holdfast.domain.agent import ALL_OFF, ALL_ON, AgentSettings
 from holdfast.domain.entry import Content, Entry, Revision
 from holdfast.domain.file import folded
 from holdfast.domain.key import is_made
@@ -123,6 +125,18 @@ def grant_code(store_key: DataKey, row: GrantRow) -> bytes:
 
 def member_code(store_key: DataKey, space: UUID, row: MemberRow) -> bytes:
     return row_code(store_key, b"member" + space.bytes + row.member + bytes([row.level]))
+
+
+def agent_code(store_key: DataKey, row: AgentRow) -> bytes:
+    parts = (row.agent, row.owner, bytes(row[2:6]), row.default_ttl.to_bytes(8))
+    return row_code(store_key, b"agent" + b"".join(len(part).to_bytes(2) + part for part in parts))
+
+
+def open_agent(store_key: DataKey, row: AgentRow | None) -> AgentSettings:
+    """A line that was changed outside the engine switches off what it was about."""
+    if row is None:
+        return ALL_ON
+    return AgentSettings(*row[2:7]) if agent_code(store_key, row) == row.mac else ALL_OFF
 
 
 def open_entry(key: DataKey, row: EntryRow) -> Entry | None:

@@ -74,6 +74,7 @@ def compare(source: Sealed, target: Store) -> Moved:
     ours = source.store
     _require(ours.keys.of(STORE) == target.keys.of(STORE), "the store's own keys")
     _require(ours.rules.all() == target.rules.all(), "the rules")
+    _require(ours.agents.all() == target.agents.all(), "the settings of agents")
     _require(ours.models.all() == target.models.all(), "the models")
     _require(_same(_receipts(ours), _receipts(target)), "the answers to idempotency keys")
     _require(_same(_names(ours), _names(target)), "the names")
@@ -222,6 +223,8 @@ def _put_store(tx: Transaction, source: Store) -> None:
         tx.copies.put_key(key)
     for rule in source.rules.all():
         tx.rules.put(rule)
+    for agent in source.agents.all():
+        tx.agents.put(agent)
     for model in source.models.all():
         tx.copies.put_model(model)
 

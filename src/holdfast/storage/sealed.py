@@ -27,6 +27,7 @@ from holdfast.contracts.storage import EntryReads, GrantReads, Store
 from holdfast.crypto.blind import blind_label, blind_name, fingerprint
 from holdfast.crypto.keys import DataKey, Master
 from holdfast.crypto.sealing import seal_blob, unseal_blob
+from holdfast.domain.agent import AgentSettings
 from holdfast.domain.entry import Entry, Revision
 from holdfast.domain.errors import InvalidField, Locked
 from holdfast.domain.grant import Grant, Level
@@ -37,6 +38,7 @@ from holdfast.storage.codec import (
     PREFIX_LEVELS,
     grant_code,
     member_code,
+    open_agent,
     open_entry,
     open_revision,
     prefix_label,
@@ -202,6 +204,9 @@ class Sealed:
         rows = self.store.members.levels(space, [self.blind_member(name) for name in members])
         levels = [Level(row.level) for row in rows if member_code(self.store_key, space, row) == row.mac]
         return max(levels, default=None)
+
+    def agent_settings(self, agent: Principal) -> AgentSettings:
+        return open_agent(self.store_key, self.store.agents.get(self.blind(agent)))
 
     def member_row(self, space: UUID, member: str, level: Level) -> MemberRow:
         row = MemberRow(self.blind_member(member), level, b"")

@@ -29,6 +29,7 @@ from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
 from holdfast.operations.work import Read, Work, Write
 from holdfast.storage.sealed import Filter
+from holdfast.surfaces.agents import with_default_ttl
 from holdfast.surfaces.seat import Seat
 
 ROOT = "/memories"
@@ -240,7 +241,7 @@ def _create(tree: _Tree, place: _Place, text: str) -> Job[str]:
         raise taken
     tree.refuse_inside_a_file(place)
     asked = Asked(STORES, None, Draft(text, place.key, expected_revision=0))
-    keep = remember.remember(tree.seat.engine, tree.seat.caller, asked)
+    keep = remember.remember(tree.seat.engine, tree.seat.caller, with_default_ttl(tree.seat, asked))
 
     def write(tx: Any) -> str:
         try:

@@ -12,6 +12,7 @@ from holdfast.operations import read, remember, remove
 from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
 from holdfast.operations.work import Write
+from holdfast.surfaces.agents import with_default_ttl
 from holdfast.surfaces.seat import Seat, key_of
 
 
@@ -29,7 +30,7 @@ class KvCalls:
         asked = Asked(STORES, None, Draft(value, key, namespace=check_words("namespace", namespace)))
 
         def prepare() -> Job[bool]:
-            keep = remember.remember(seat.engine, seat.caller, asked)
+            keep = remember.remember(seat.engine, seat.caller, with_default_ttl(seat, asked))
             return lambda tx: keep(tx).persisted
 
         def not_kept() -> bool:

@@ -31,6 +31,7 @@ from holdfast.operations.resolve import Target
 from holdfast.operations.share import Unshared
 from holdfast.operations.work import Read, Steps, Work, Write
 from holdfast.storage.sealed import Filter
+from holdfast.surfaces.agents import with_default_ttl
 from holdfast.surfaces.asking import ask_a_person
 from holdfast.surfaces.seat import Seat, filter_of, key_of
 from holdfast.surfaces.store_requests import (
@@ -230,7 +231,7 @@ def _create(seat: Seat, asked: Create) -> Write[Answer]:
         return {"persisted": kept.persisted, "note": kept.note}
 
     work = _then(
-        lambda: remember.remember(seat.engine, seat.caller, request),
+        lambda: remember.remember(seat.engine, seat.caller, with_default_ttl(seat, request)),
         lambda kept: _created(seat, asked.spot, kept),
     )
     return Write(work.prepare, off=not_kept)

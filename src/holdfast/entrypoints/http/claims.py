@@ -124,7 +124,7 @@ def caller_of(claims: dict[str, Any], *, issuer: str | None, digest: str) -> Cal
     """
     kind = _kind(claims)
     session_user = _session_user(claims, kind, issuer)
-    _text(claims, "owner")
+    owner = _text(claims, "owner")
     return Caller(
         Principal(kind, _subject(claims, issuer)),
         session_user=session_user,
@@ -135,6 +135,9 @@ def caller_of(claims: dict[str, Any], *, issuer: str | None, digest: str) -> Cal
         unattended=_flag(claims, "unattended") or kind is PrincipalKind.SERVICE,
         run=_run(claims, digest),
         door=DOOR,
+        owner=None
+        if owner is None
+        else Principal(PrincipalKind.USER, _printable("owner", _qualified(owner, issuer))),
     )
 
 

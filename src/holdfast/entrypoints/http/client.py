@@ -20,6 +20,7 @@ from holdfast.entrypoints.http.asking import (
     sending_work_later,
 )
 from holdfast.entrypoints.http.remote.administration import AsyncRemoteAdministration, RemoteAdministration
+from holdfast.entrypoints.http.remote.agents import AsyncRemoteAgents, RemoteAgents
 from holdfast.entrypoints.http.remote.anthropic import AsyncRemoteAnthropicMemory, RemoteAnthropicMemory
 from holdfast.entrypoints.http.remote.corpus import AsyncRemoteCorpus, RemoteCorpus
 from holdfast.entrypoints.http.remote.facts import AsyncRemoteFacts, RemoteFacts
@@ -50,6 +51,7 @@ class Client(Remote):
     facts: RemoteFacts
     people: RemotePeople
     stores: RemoteStores
+    agents: RemoteAgents
     kv: RemoteKv
     anthropic: RemoteAnthropicMemory
     files: RemoteFiles
@@ -63,6 +65,7 @@ class Client(Remote):
         self.facts = RemoteFacts(self._line, self._http)
         self.people = RemotePeople(self._line, self._http)
         self.stores = RemoteStores(self._line, self._http)
+        self.agents = RemoteAgents(self._line, self._http)
         self.kv = RemoteKv(self._line, self._http)
         self.anthropic = RemoteAnthropicMemory(self._line, self._http)
         self.files = RemoteFiles(self._line, self._http)
@@ -126,6 +129,7 @@ class AsyncClient(AsyncRemote):
     facts: AsyncRemoteFacts
     people: AsyncRemotePeople
     stores: AsyncRemoteStores
+    agents: AsyncRemoteAgents
     kv: AsyncRemoteKv
     anthropic: AsyncRemoteAnthropicMemory
     files: AsyncRemoteFiles
@@ -139,6 +143,7 @@ class AsyncClient(AsyncRemote):
         self.facts = AsyncRemoteFacts(self._line, self._http)
         self.people = AsyncRemotePeople(self._line, self._http)
         self.stores = AsyncRemoteStores(self._line, self._http)
+        self.agents = AsyncRemoteAgents(self._line, self._http)
         self.kv = AsyncRemoteKv(self._line, self._http)
         self.anthropic = AsyncRemoteAnthropicMemory(self._line, self._http)
         self.files = AsyncRemoteFiles(self._line, self._http)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from holdfast.surfaces.wire import administration_calls as administration
+from holdfast.surfaces.wire import agent_calls as agents
 from holdfast.surfaces.wire import anthropic_calls as anthropic
 from holdfast.surfaces.wire import core_calls as core
 from holdfast.surfaces.wire import corpus_calls as corpus
@@ -121,6 +122,8 @@ ROUTES = (
     Route("files", "POST", "user-memory", files.UPDATE_USER_MEMORY),
     Route("files", "GET", "user-memory", files.FILE_INDEX),
     Route("files", "GET", "user-memory/{name}", files.READ_USER_MEMORY),
+    Route("agents", "GET", "agents/{id}/memory-settings", agents.MEMORY_SETTINGS),
+    Route("agents", "PUT", "agents/{id}/memory-settings", agents.SET_MEMORY_SETTINGS),
     Route("kv", "PUT", "kv/{key}", kv.KV_SET),
     Route("kv", "GET", "kv/{key}", kv.KV_GET),
     Route("kv", "DELETE", "kv/{key}", kv.KV_DELETE),

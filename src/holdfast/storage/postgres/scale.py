@@ -22,7 +22,7 @@ BY_SPACE = (
     *("members", "leases"),
 )
 """Distributed by `space_id` and kept together: a transaction in one space stays on one node."""
-EVERYWHERE = ("space_names", "names", "rules", "models")
+EVERYWHERE = ("space_names", "names", "rules", "agents", "models")
 """Small and read at every call: a copy on every node."""
 ON_THE_COORDINATOR = ("audit", "audit_head", "receipts", "proposals", "versions")
 """One chain, and what belongs to principals."""

@@ -9,7 +9,7 @@ CREATE TABLE holdfast.versions (
     name   text    NOT NULL
 );
 
-INSERT INTO holdfast.versions VALUES (1, 'engine'), (2, 'recall'), (3, 'proposals'), (4, 'audit_head');
+INSERT INTO holdfast.versions VALUES (1, 'engine'), (2, 'recall'), (3, 'proposals'), (4, 'audit_head'), (5, 'agents');
 
 -- Two roles without login, shared by all databases of a server. A transaction takes one of them, never the login's own
 -- rights: holdfast_app sees the rows of the one space that `holdfast.space` names, holdfast_store those of all spaces,
@@ -188,6 +188,18 @@ CREATE TABLE holdfast.rules (
     may_manage boolean NOT NULL
 );
 
+-- What an agent's memory may be used for, and whose agent it is (empty: nobody's).
+CREATE TABLE holdfast.agents (
+    agent       bytea   NOT NULL PRIMARY KEY,
+    owner       bytea   NOT NULL,
+    enabled     boolean NOT NULL,
+    own         boolean NOT NULL,
+    chat        boolean NOT NULL,
+    "user"      boolean NOT NULL,
+    default_ttl bigint  NOT NULL,
+    mac         bytea   NOT NULL
+);
+
 -- Answers to idempotency keys, sealed; they go with the entry they are about, but belong to a principal.
 CREATE TABLE holdfast.receipts (
     principal  bytea  NOT NULL,
@@ -361,7 +373,7 @@ BEGIN
     END LOOP;
     FOREACH whole IN ARRAY ARRAY['spaces', 'data_keys', 'entries', 'revisions', 'labels', 'terms', 'grants', 'members',
                                  'leases', 'space_names', 'names', 'rules', 'receipts', 'audit', 'audit_head',
-                                 'derived', 'progress', 'models', 'proposals'] LOOP
+                                 'derived', 'progress', 'models', 'proposals', 'agents'] LOOP
         EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON holdfast.%I TO holdfast_app, holdfast_store', whole);
     END LOOP;
     FOREACH whole IN ARRAY ARRAY['entries', 'revisions', 'labels', 'terms', 'derived'] LOOP

@@ -9,6 +9,7 @@ from typing import TypeVar
 from holdfast.contracts.rows import KeyRow
 from holdfast.contracts.storage import Job
 from holdfast.storage.postgres.access import GrantReads, MemberReads, RuleReads
+from holdfast.storage.postgres.agents import AgentReads
 from holdfast.storage.postgres.audit import AuditReads
 from holdfast.storage.postgres.connections import Connections, Patience
 from holdfast.storage.postgres.copies import CopyReads
@@ -52,6 +53,7 @@ class PostgresStore:
         self.grants = GrantReads(connections)
         self.members = MemberReads(connections)
         self.rules = RuleReads(connections)
+        self.agents = AgentReads(connections)
         self.receipts = ReceiptReads(connections)
         self.proposals = ProposalReads(connections)
         self.audit = AuditReads(connections)

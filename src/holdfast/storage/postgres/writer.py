@@ -20,6 +20,7 @@ from psycopg.pq import TransactionStatus
 from holdfast.contracts.storage import Job
 from holdfast.domain.errors import HoldfastError, Unavailable
 from holdfast.storage.postgres.access import GrantWrites, MemberWrites, RuleWrites
+from holdfast.storage.postgres.agents import AgentWrites
 from holdfast.storage.postgres.audit import AuditWrites
 from holdfast.storage.postgres.connections import Connections, Db, OnConnection, connecting, lost
 from holdfast.storage.postgres.copies import CopyWrites
@@ -62,6 +63,7 @@ class PostgresTransaction:
         self.grants = GrantWrites(tx)
         self.members = MemberWrites(tx)
         self.rules = RuleWrites(tx)
+        self.agents = AgentWrites(tx)
         self.receipts = ReceiptWrites(tx)
         self.proposals = ProposalWrites(tx)
         self.audit = AuditWrites(tx)

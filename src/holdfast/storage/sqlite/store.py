@@ -13,6 +13,7 @@ import apsw
 from holdfast.contracts.rows import KeyRow
 from holdfast.contracts.storage import Job
 from holdfast.storage.sqlite.access import GrantReads, MemberReads, RuleReads
+from holdfast.storage.sqlite.agents import AgentReads
 from holdfast.storage.sqlite.audit import AuditReads
 from holdfast.storage.sqlite.connections import Connections, FileConnections, MemoryConnection, OnConnection
 from holdfast.storage.sqlite.copies import CopyReads
@@ -59,6 +60,7 @@ class SqliteStore:
         self.grants = GrantReads(connections)
         self.members = MemberReads(connections)
         self.rules = RuleReads(connections)
+        self.agents = AgentReads(connections)
         self.receipts = ReceiptReads(connections)
         self.proposals = ProposalReads(connections)
         self.audit = AuditReads(connections)

@@ -16,6 +16,7 @@ import apsw
 from holdfast.contracts.storage import Job
 from holdfast.domain.errors import Unavailable
 from holdfast.storage.sqlite.access import GrantWrites, MemberWrites, RuleWrites
+from holdfast.storage.sqlite.agents import AgentWrites
 from holdfast.storage.sqlite.audit import AuditWrites
 from holdfast.storage.sqlite.connections import Connections, OnConnection
 from holdfast.storage.sqlite.copies import CopyWrites
@@ -62,6 +63,7 @@ class SqliteTransaction:
         self.grants = GrantWrites(tx)
         self.members = MemberWrites(tx)
         self.rules = RuleWrites(tx)
+        self.agents = AgentWrites(tx)
         self.receipts = ReceiptWrites(tx)
         self.proposals = ProposalWrites(tx)
         self.audit = AuditWrites(tx)

@@ -1,0 +1,112 @@
+"""What agents' memories may be used for: shown to the agent, its owner and administrators, set by the latter two. Whose
+an agent is, its token says; it is kept from the first call on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from holdfast.contracts.rows import AgentRow
+from holdfast.contracts.storage import Job, Transaction
+from holdfast.domain.agent import AgentMemory, AgentSettings
+from holdfast.domain.errors import AccessDenied
+from holdfast.domain.limits import check_flag
+from holdfast.domain.principal import Caller, Principal, PrincipalKind, principal
+from holdfast.domain.retention import Retention, Ttl, Zero
+from holdfast.operations.engine import Engine
+from holdfast.storage.codec import agent_code, open_agent
+from holdfast.storage.sealed import Sealed
+from holdfast.storage.sealed_transaction import SealedTransaction
+
+DEFAULT_TTL = Retention(Zero.NONE)
+_NOBODY = b""
+
+
+class Changes(NamedTuple):
+    """What is to be set; None leaves it as it is."""
+
+    enabled: bool | None = None
+    own: bool | None = None
+    chat: bool | None = None
+    user: bool | None = None
+    default_ttl: Ttl = None
+    owner: str | None = None
+
+
+def memory_settings(engine: Engine, caller: Caller, id: str) -> AgentMemory:
+    agent = principal(PrincipalKind.AGENT, id)
+    row = engine.sealed.store.agents.get(engine.sealed.blind(agent))
+    if agent != caller.principal:
+        _require_owner(engine, caller, row)
+    return _shown(engine.sealed, agent, row)
+
+
+def set_memory_settings(engine: Engine, caller: Caller, id: str, changes: Changes) -> Job[AgentMemory]:
+    """An agent does not set its own: what it was refused it could give itself."""
+    agent = principal(PrincipalKind.AGENT, id)
+    for name, flag in zip(Changes._fields[:4], changes[:4], strict=True):
+        if flag is not None:
+            check_flag("self" if name == "own" else name, flag)
+    if changes.default_ttl is not None:
+        DEFAULT_TTL.seconds(changes.default_ttl)
+    if changes.owner is not None and not caller.is_admin:
+        raise AccessDenied("Only an administrator says whose an agent is.")
+    now = engine.clock()
+
+    def write(tx: Transaction) -> AgentMemory:
+        row = tx.agents.get(engine.sealed.blind(agent))
+        _require_owner(engine, caller, row)
+        owner = _NOBODY if row is None else row.owner
+        sealed = SealedTransaction(engine.sealed, tx, now)
+        if changes.owner is not None:
+            owner = sealed.name(principal(PrincipalKind.USER, changes.owner))
+        put = _row(engine.sealed, agent, owner, _changed(open_agent(engine.sealed.store_key, row), changes))
+        tx.agents.put(put)
+        sealed.audit("set memory settings", caller.principal)
+        engine.agents.forget(agent)
+        return _shown(engine.sealed, agent, put)
+
+    return write
+
+
+def note_owner(engine: Engine, caller: Caller) -> None:
+    """Keeps whose agent this is, as its token says, the first time this process sees it; without waiting for it."""
+    if caller.owner is None or not engine.agents.is_news(caller.principal, caller.owner):
+        return
+    agent, now = caller.principal, engine.clock()
+
+    def write(tx: Transaction) -> None:
+        row = tx.agents.get(engine.sealed.blind(agent))
+        assert caller.owner is not None
+        owner = SealedTransaction(engine.sealed, tx, now).name(caller.owner)
+        if row is None or row.owner != owner:
+            tx.agents.put(_row(engine.sealed, agent, owner, open_agent(engine.sealed.store_key, row)))
+
+    engine.sealed.store.submit(write)
+
+
+def _require_owner(engine: Engine, caller: Caller, row: AgentRow | None) -> None:
+    genuine = row is not None and agent_code(engine.sealed.store_key, row) == row.mac
+    if caller.is_admin or (
+        genuine and row is not None and row.owner == engine.sealed.blind(caller.principal)
+    ):
+        return
+    raise AccessDenied("Only the owner of an agent or an administrator sees and sets what its memory is for.")
+
+
+def _row(sealed: Sealed, agent: Principal, owner: bytes, settings: AgentSettings) -> AgentRow:
+    row = AgentRow(sealed.blind(agent), owner, *settings, b"")
+    return row._replace(mac=agent_code(sealed.store_key, row))
+
+
+def _changed(settings: AgentSettings, changes: Changes) -> AgentSettings:
+    said: dict[str, Any] = {
+        name: flag for name, flag in zip(Changes._fields[:4], changes[:4], strict=True) if flag is not None
+    }
+    if changes.default_ttl is not None:
+        said["default_ttl"] = DEFAULT_TTL.seconds(changes.default_ttl) or 0
+    return settings._replace(**said)
+
+
+def _shown(sealed: Sealed, agent: Principal, row: AgentRow | None) -> AgentMemory:
+    owner = None if row is None or row.owner == _NOBODY else sealed.principal(row.owner)
+    return AgentMemory(agent.id, None if owner is None else owner.id, open_agent(sealed.store_key, row))
