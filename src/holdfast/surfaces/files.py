@@ -8,6 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from holdfast.contracts.storage import Job, Transaction
+from holdfast.domain.access import is_unattended
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import AccessDenied, InvalidField, MissingField, NotFound, Unauthenticated
 from holdfast.domain.file import check_body, check_description, check_name, check_type, index_text
@@ -89,6 +90,8 @@ class FileCalls:
             raise InvalidField("The action is `upsert` or `delete`.")
         check_name(name)
         if action == DELETE:
+            if is_unattended(self._seat.caller):
+                raise AccessDenied("Nobody watches this caller, so it deletes nothing.")
             return self._delete(name, expected_revision)
         draft = Draft(
             check_body(body),

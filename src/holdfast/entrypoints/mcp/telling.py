@@ -10,6 +10,7 @@ from holdfast.domain.context import quoted
 from holdfast.domain.entry import Entry
 from holdfast.operations.answers import Hits
 from holdfast.surfaces.facts import MyMemory
+from holdfast.surfaces.files import DELETE
 from holdfast.surfaces.wire.call import Call
 from holdfast.surfaces.wire.shape import moment
 
@@ -82,6 +83,15 @@ def _revisions(states: Any) -> str:
     return "\n".join(lines) or NOTHING
 
 
+def _file_change(done: Any) -> str:
+    if not done.persisted:
+        return f"Not kept: {done.note}"
+    if done.action == DELETE:
+        return f"Moved {quoted(done.name)} to the trash."
+    removed = f" {done.redacted} secret(s) were taken out." if done.redacted else ""
+    return f"{'Saved' if done.created else 'Updated'} {quoted(done.name)}.{removed}"
+
+
 def _tool_answer(answer: Any) -> str:
     return answer if isinstance(answer, str) else _compact(answer)
 
@@ -101,6 +111,7 @@ _TELLING: Mapping[str, Callable[[Any], str]] = {
     "ToolText": str,
     "KvValue": str,
     "UserMemory": lambda file: file.text,
+    "UserMemoryChange": _file_change,
     "Context": lambda context: context.text or context.note or "",
 }
 """By the name of an answer's shape; others are told as JSON."""

@@ -27,6 +27,7 @@ from holdfast.domain.principal import Principal
 from holdfast.entrypoints.mcp.protocol import Context
 from holdfast.surfaces.core import CoreCalls
 from holdfast.surfaces.facts import FactCalls
+from holdfast.surfaces.files import FileCalls
 from holdfast.surfaces.seat import Seat
 
 Tell = Callable[[str], None]
@@ -37,6 +38,7 @@ MOST = 4_096
 _SEEN: dict[str, Callable[[Seat], object]] = {
     "holdfast://my-memory": lambda seat: FactCalls(seat).my_memory().categories,
     "holdfast://context": lambda seat: CoreCalls(seat).context().text,
+    "holdfast://MEMORY.md": lambda seat: FileCalls(seat).index(),
 }
 """What a reader would see, to be compared; a change they would not see is none of theirs to know of."""
 
