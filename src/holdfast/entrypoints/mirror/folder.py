@@ -80,7 +80,7 @@ class UserFolder:
         self._cap = body_bytes + 4 * HEADER_CHARACTERS
         self._settle_ns = int(settle_seconds * 1e9)
         self._reached = reached
-        self._known: dict[str, tuple[Stamp, Found]] = {}
+        self._known: dict[str, tuple[Stamp | None, Found]] = {}
         self._written = False
 
     @property
@@ -122,14 +122,18 @@ class UserFolder:
         age = time.time_ns() - stamp.modified_ns
         if 0 <= age < self._settle_ns:
             return Unsettled()
-        try:
-            read = read_plain(self.memory / item.name, self._cap)
-            seen: Found = Seen(read.digest, parsed(read.data))
-        except Unreadable as refusal:
-            seen = Trouble(str(refusal))
-        if age >= RACY_NS:
-            self._known[name] = stamp, seen
+        seen = self._read(self.memory / item.name, None if known is None else known[1])
+        self._known[name] = stamp if age >= RACY_NS else None, seen
         return seen
+
+    def _read(self, path: Path, before: Found | None) -> Found:
+        try:
+            read = read_plain(path, self._cap)
+            if isinstance(before, Seen) and before.digest == read.digest:
+                return before
+            return Seen(read.digest, parsed(read.data))
+        except Unreadable as refusal:
+            return Trouble(str(refusal))
 
     # Writing
 
