@@ -143,6 +143,7 @@ THE_INDEX = Resource(
     files.FILE_INDEX,
     "text/markdown",
     "text",
+    watched=True,
 )
 
 CORE = Surface(
