@@ -28,6 +28,7 @@ from holdfast.domain.coach_words import (
     Sign,
 )
 from holdfast.domain.entry import Source
+from holdfast.domain.standing_orders import gives_orders
 
 OVERSIZE_CHARACTERS = 4_000
 DECODED_AT_MOST = 8
@@ -85,7 +86,7 @@ def doubts(text: str, *, dated: bool = False, trusted: bool = True) -> tuple[Cod
     if TRIGGERS.isdisjoint(held) and len(text) <= OVERSIZE_CHARACTERS and trusted and plain.isascii():
         return ()
     found = [Code.OVERSIZE] if len(text) > OVERSIZE_CHARACTERS else []
-    if _speaks_to_it(plain, held) or (not trusted and any(map(_addresses, _hidden(text, plain)))):
+    if _speaks_to_it(plain, held) or (not trusted and _brings_orders(text, plain)):
         found.append(Code.INSTRUCTION)
     if _is_live_state(plain, held):
         found.append(Code.LIVE_STATE)
@@ -115,6 +116,11 @@ def _is_relative(plain: str, held: frozenset[str]) -> bool:
     if _matches(RELATIVE, plain, held):
         return True
     return not plain.isascii() and any(sign in plain for sign in FAR_RELATIVE)
+
+
+def _brings_orders(text: str, plain: str) -> bool:
+    """What nobody stands behind may neither bring standing orders nor hide that it speaks to the model."""
+    return gives_orders(plain) or any(map(_addresses, _hidden(text, plain)))
 
 
 def _addresses(text: str) -> bool:
@@ -148,13 +154,18 @@ def _plain(text: str) -> str:
 
 def _hidden(text: str, plain: str) -> list[str]:
     """What a text says when its look-alikes, its spread letters and its encoded passages are read."""
-    read = [plain.translate(LOOKALIKES), _SPREAD.sub(lambda found: found[0].replace(" ", ""), plain)]
+    alike = plain.translate(LOOKALIKES)
+    read = [alike, _gathered(plain), _gathered(alike)]
     for found in list(ENCODED.finditer(text))[:DECODED_AT_MOST]:
         try:
             read.append(base64.b64decode(found[0] + "=" * (-len(found[0]) % 4)).decode("utf-8"))
         except (ValueError, binascii.Error):
             continue
     return read
+
+
+def _gathered(plain: str) -> str:
+    return _SPREAD.sub(lambda found: found[0].replace(" ", ""), plain)
 
 
 _SPREAD = re.compile(r"\b(?:\w ){4,80}\w\b")

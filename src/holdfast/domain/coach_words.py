@@ -114,7 +114,8 @@ ADDRESSING = (
         ),
     ),
     _sign(
-        r"\b(?:developer|dan|god|jailbreak|sudo|maintenance|unrestricted) mode\b",
+        r"\b(?:dan|god|jailbreak|sudo|unrestricted) mode\b|\b(?:developer|maintenance) mode (?:is|has been) (?:now )?"
+        r"(?:enabled|on|active|activated)\b|\b(?:enter|enable|activate|switch to) (?:developer|maintenance) mode\b",
         _any("mode"),
         _any("developer dan god jailbreak sudo maintenance unrestricted"),
     ),
@@ -125,8 +126,8 @@ ADDRESSING = (
         _any("prompt message instructions instruction"),
     ),
     _sign(
-        r"<\|?/?\s?(?:system|im_start|im_end|im_sep|assistant|user|endoftext|eot_id|start_header_id|tool_call"
-        r"|function_calls?|instructions?|important|admin|holdfast-memory)\b[^>\n]{0,40}\|?>|<<\s?/?sys\s?>>"
+        r"<\|?/?\s?(?:system|im_start|im_end|im_sep|assistant|endoftext|eot_id|start_header_id|tool_call"
+        r"|function_calls?|instructions?|important|admin|holdfast-memory)\b[^>\n]{0,40}\|?>|<\|user\b[^>\n]{0,40}>|<<\s?/?sys\s?>>"
         r"|\[/?(?:inst|system|sys|assistant|admin)\b[^\]\n]{0,20}\]",
         _MARKS,
     ),

@@ -16,6 +16,7 @@ from holdfast.domain.limits import check_list
 from holdfast.domain.partition import MODEL_VISIBLE
 from holdfast.domain.principal import Caller, Principal, PrincipalKind
 from holdfast.domain.profile import Profile
+from holdfast.domain.standing_orders import claims_authority
 from holdfast.operations.answers import Redactions
 from holdfast.operations.engine import Engine
 from holdfast.operations.resolve import Target, look_up, opened, seek
@@ -88,6 +89,8 @@ def judged(
         content, held_back = _traced(engine, caller, content, now, source, derived_from)
     origin = content.provenance.source
     found = doubts(_words(content), dated=content.at_us is not None, trusted=origin not in LESS_TRUSTED)
+    if origin in LESS_TRUSTED and Code.INSTRUCTION not in found and claims_authority(content.key):
+        found = (*found, Code.INSTRUCTION)
     if not found:
         return content, NO_ADVICE, held_back
     for code in found:
