@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from holdfast.crypto.own_key import OwnKey as OwnKey
     from holdfast.domain.errors import HoldfastError as HoldfastError
+    from holdfast.entrypoints.encrypted import AsyncEncrypted as AsyncEncrypted
+    from holdfast.entrypoints.encrypted import Encrypted as Encrypted
     from holdfast.entrypoints.http.client import AsyncClient as AsyncClient
     from holdfast.entrypoints.http.client import Client as Client
     from holdfast.entrypoints.moving import move_store as move_store
@@ -24,6 +27,9 @@ _LATER = {
     "AsyncMemory": ("holdfast.entrypoints.python", "AsyncMemory"),
     "Client": ("holdfast.entrypoints.http.client", "Client"),
     "AsyncClient": ("holdfast.entrypoints.http.client", "AsyncClient"),
+    "OwnKey": ("holdfast.crypto.own_key", "OwnKey"),
+    "Encrypted": ("holdfast.entrypoints.encrypted", "Encrypted"),
+    "AsyncEncrypted": ("holdfast.entrypoints.encrypted", "AsyncEncrypted"),
     "Cache": ("holdfast.surfaces.cached", "Cache"),
     "move_store": ("holdfast.entrypoints.moving", "move_store"),
     "HoldfastError": ("holdfast.domain.errors", "HoldfastError"),
@@ -32,11 +38,14 @@ _LATER = {
 
 __all__ = [
     "AsyncClient",
+    "AsyncEncrypted",
     "AsyncMemory",
     "Cache",
     "Client",
+    "Encrypted",
     "HoldfastError",
     "Memory",
+    "OwnKey",
     "aopen",
     "errors",
     "move_store",

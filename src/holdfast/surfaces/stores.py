@@ -25,6 +25,7 @@ from holdfast.operations.ask import Ask, check_question
 from holdfast.operations.edit import Replaced
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef
+from holdfast.operations.preview import Preview, preview
 from holdfast.operations.propose import Wanted
 from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
@@ -33,7 +34,7 @@ from holdfast.operations.work import Read, Steps, Work, Write
 from holdfast.storage.sealed import Filter
 from holdfast.surfaces.agents import with_default_ttl
 from holdfast.surfaces.asking import ask_a_person
-from holdfast.surfaces.seat import Seat, filter_of, key_of
+from holdfast.surfaces.seat import Seat, SpaceId, filter_of, key_of, space_of
 from holdfast.surfaces.store_requests import (
     ROOT,
     SHARED,
@@ -104,6 +105,11 @@ class StoreCalls:
             "limit": limit, "cursor": cursor,
         }  # fmt: skip
         return _work(self._seat, parse({name: one for name, one in said.items() if one is not None}))
+
+    def preview(self, agent: str, *, space: SpaceId = None, level: str = "read", limit: int = 100) -> Preview:
+        """What somebody (kind:id, a bare id is an agent) would see of a store if they were given a level there, for
+        those who could give it. Nothing is given."""
+        return preview(self._seat.engine, self._seat.caller, space_of(space), agent, level, limit)
 
     def get_internal(self, store: str, key: str) -> Any:
         """What a skill of this agent keeps in a store out of every model's sight; None when there is nothing."""

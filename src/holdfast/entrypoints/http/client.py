@@ -9,7 +9,9 @@ from uuid import UUID
 
 import httpx2
 
+from holdfast.crypto.own_key import OwnKey
 from holdfast.domain.entry import Entry
+from holdfast.entrypoints.encrypted import AsyncEncrypted, Encrypted
 from holdfast.entrypoints.http.asking import (
     RETRIES,
     TIMEOUT,
@@ -111,6 +113,10 @@ class Client(Remote):
         """Turns always-apply on or off, which needs manage."""
         return self.edit(key, id=id, space=space, always_inject=always_inject)
 
+    def encrypted(self, key: OwnKey) -> Encrypted:
+        """Entries that are encrypted here, with a key that is never sent."""
+        return Encrypted(self, key)
+
     def close(self) -> None:
         self._http.close()
 
@@ -188,6 +194,10 @@ class AsyncClient(AsyncRemote):
     ) -> Entry:
         """Turns always-apply on or off, which needs manage."""
         return await self.edit(key, id=id, space=space, always_inject=always_inject)
+
+    def encrypted(self, key: OwnKey) -> AsyncEncrypted:
+        """Entries that are encrypted here, with a key that is never sent."""
+        return AsyncEncrypted(self, key)
 
     async def close(self) -> None:
         await self._http.aclose()

@@ -129,6 +129,7 @@ ROUTES = (
     Route("kv", "DELETE", "kv/{key}", kv.KV_DELETE),
     Route("corpus", "POST", "corpus/query", corpus.QUERY),
     Route("anthropic", "POST", "anthropic/memory", anthropic.MEMORY),
+    Route("stores", "GET", "spaces/{space}/preview", stores.PREVIEW),
     Route("stores", "GET", "stores/{store}/internal/{key}", stores.GET_INTERNAL),
     Route("stores", "PUT", "stores/{store}/internal/{key}", stores.SET_INTERNAL),
     Route(

@@ -8,12 +8,15 @@ from typing import Any
 
 from holdfast.domain.errors import InvalidKey, InvalidLevel, MissingField, MissingKey, MissingValue
 from holdfast.domain.retention import CENTURY_SECONDS
+from holdfast.operations.preview import Preview
 from holdfast.surfaces.store_requests import ACTIONS, COMMANDS, LEVELS, LONGEST_KEY, LONGEST_PATH, Scope
 from holdfast.surfaces.stores import StoreCalls
 from holdfast.surfaces.wire.call import Call
+from holdfast.surfaces.wire.entries import ENTRY
 from holdfast.surfaces.wire.fields import Kind
-from holdfast.surfaces.wire.shape import SWITCH, Json, Part, Shape
-from holdfast.surfaces.wire.words import CURSOR, LIMIT, NAME, field
+from holdfast.surfaces.wire.shape import MAYBE_TEXT, SWITCH, TEXT, WHOLE, Json, Part, Shape, many
+from holdfast.surfaces.wire.words import CURSOR, LIMIT, NAME, SPACE, field
+from holdfast.surfaces.wire.words import LEVELS as FOUR_LEVELS
 
 _PATH = {"pattern": "^/memories(/.*)?$", "maxLength": LONGEST_PATH}
 
@@ -116,6 +119,50 @@ KEPT: Shape[bool] = Shape(
     "InternalKept",
     (Part("persisted", SWITCH, lambda kept: kept),),
     lambda shown: bool(shown["persisted"]),
+)
+
+
+def _read_preview(shown: Json) -> Preview:
+    return Preview(**shown | {"entries": tuple(ENTRY.read(entry) for entry in shown["entries"])})
+
+
+PREVIEW_ANSWER: Shape[Preview] = Shape(
+    "Preview",
+    (
+        Part("grantee", TEXT, lambda seen: seen.grantee),
+        Part("level", TEXT, lambda seen: seen.level),
+        Part("holds", MAYBE_TEXT, lambda seen: seen.holds),
+        Part("lists", SWITCH, lambda seen: seen.lists),
+        Part("writes", SWITCH, lambda seen: seen.writes),
+        Part("total", WHOLE, lambda seen: seen.total),
+        Part("hidden", WHOLE, lambda seen: seen.hidden),
+        Part(
+            "entries",
+            many(ENTRY),
+            lambda seen: [ENTRY.show(entry) for entry in seen.entries],
+            shapes=(ENTRY,),
+        ),
+    ),
+    _read_preview,
+)
+PREVIEW = Call(
+    StoreCalls,
+    StoreCalls.preview,
+    (
+        field("agent", Kind.TEXT, "Who: kind:id; a bare id is an agent.", "reviewer", missing=MissingField),
+        SPACE,
+        field(
+            "level",
+            Kind.TEXT,
+            "The level they would be given; default: read.",
+            "read",
+            wrong=InvalidLevel,
+            bounds={"enum": FOUR_LEVELS},
+        ),
+        LIMIT,
+    ),
+    PREVIEW_ANSWER,
+    aside=True,
 )
 _STORE = field("store", Kind.TEXT, "A store's id.", "my-agent", missing=MissingField)
 _KEY = field(
