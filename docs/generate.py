@@ -32,6 +32,7 @@ DOORS: dict[str, tuple[str, type]] = {
     "memory": ("memory", door.Memory),
     "own": ("alice", door.Own),
     "facts": ("alice.facts", door.Facts),
+    "assistant": ("alice.assistant", door.Assistant),
     "people": ("alice.people", door.People),
     "stores": ("helper.stores", door.Stores),
     "files": ("alice.files", door.Files),

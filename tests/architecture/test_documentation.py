@@ -21,6 +21,7 @@ from holdfast.entrypoints.cli.commands import COMMANDS
 from holdfast.entrypoints.doors.administration import Administration, AsyncAdministration
 from holdfast.entrypoints.doors.agents import Agents, AsyncAgents
 from holdfast.entrypoints.doors.anthropic import AnthropicMemory, AsyncAnthropicMemory
+from holdfast.entrypoints.doors.assistant import Assistant, AsyncAssistant
 from holdfast.entrypoints.doors.corpus import AsyncCorpus, Corpus
 from holdfast.entrypoints.doors.facts import AsyncFacts, Facts
 from holdfast.entrypoints.doors.files import AsyncFiles, Files
@@ -70,6 +71,7 @@ DOORS = (
     Facts,
     Files,
     Corpus,
+    Assistant,
     People,
     Stores,
     Agents,
@@ -86,6 +88,7 @@ AWAITED = (
     AsyncFacts,
     AsyncFiles,
     AsyncCorpus,
+    AsyncAssistant,
     AsyncPeople,
     AsyncStores,
     AsyncAgents,

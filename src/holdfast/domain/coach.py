@@ -7,7 +7,7 @@ import base64
 import binascii
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -76,6 +76,10 @@ def action(vocabulary: str, code: Code, source: Source) -> Action:
     if code is Code.INSTRUCTION and source in LESS_TRUSTED:
         return Action.QUARANTINE
     return POLICY.get(vocabulary, DEFAULT)[code]
+
+
+def advised(codes: Iterable[Code]) -> tuple[Advice, ...]:
+    return tuple(Advice(code.value, SENTENCES[code]) for code in codes)
 
 
 def doubts(text: str, *, dated: bool = False, trusted: bool = True) -> tuple[Code, ...]:

@@ -12,6 +12,7 @@ from holdfast.contracts.directory import Directory
 from holdfast.entrypoints.doors.administration import Administration, AsyncAdministration
 from holdfast.entrypoints.doors.agents import Agents, AsyncAgents
 from holdfast.entrypoints.doors.anthropic import AnthropicMemory, AsyncAnthropicMemory
+from holdfast.entrypoints.doors.assistant import Assistant, AsyncAssistant
 from holdfast.entrypoints.doors.corpus import AsyncCorpus, Corpus
 from holdfast.entrypoints.doors.facts import AsyncFacts, Facts
 from holdfast.entrypoints.doors.files import AsyncFiles, Files
@@ -32,6 +33,7 @@ from holdfast.entrypoints.waiting import (
 from holdfast.operations.index import IndexStatus
 from holdfast.surfaces.agents import AgentCalls
 from holdfast.surfaces.anthropic import AnthropicCalls
+from holdfast.surfaces.assistant import AssistantCalls
 from holdfast.surfaces.core import CoreCalls
 from holdfast.surfaces.corpus import CorpusCalls
 from holdfast.surfaces.facts import FactCalls
@@ -47,6 +49,7 @@ class Own(Door):
     """One principal's door."""
 
     facts: Facts
+    assistant: Assistant
     people: People
     stores: Stores
     agents: Agents
@@ -58,6 +61,7 @@ class Own(Door):
     def __init__(self, seat: Seat) -> None:
         super().__init__(CoreCalls(seat), seat)
         self.facts = Facts(FactCalls(seat), seat)
+        self.assistant = Assistant(AssistantCalls(seat), seat)
         self.people = People(PeopleCalls(seat), seat)
         self.stores = Stores(StoreCalls(seat), seat)
         self.agents = Agents(AgentCalls(seat), seat)
@@ -100,6 +104,7 @@ class AsyncOwn(Door):
     """One principal's door, awaited."""
 
     facts: AsyncFacts
+    assistant: AsyncAssistant
     people: AsyncPeople
     stores: AsyncStores
     agents: AsyncAgents
@@ -111,6 +116,7 @@ class AsyncOwn(Door):
     def __init__(self, seat: Seat) -> None:
         super().__init__(CoreCalls(seat), seat)
         self.facts = AsyncFacts(FactCalls(seat), seat)
+        self.assistant = AsyncAssistant(AssistantCalls(seat), seat)
         self.people = AsyncPeople(PeopleCalls(seat), seat)
         self.stores = AsyncStores(StoreCalls(seat), seat)
         self.agents = AsyncAgents(AgentCalls(seat), seat)

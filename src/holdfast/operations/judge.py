@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from holdfast.domain.access import Op, is_person
-from holdfast.domain.coach import LESS_TRUSTED, SENTENCES, Action, Advice, Code, action, doubts
+from holdfast.domain.coach import LESS_TRUSTED, SENTENCES, Action, Advice, Code, action, advised, doubts
 from holdfast.domain.entry import Content, Provenance, Source, least_trusted
 from holdfast.domain.errors import InvalidField, LiveState, NotFound
 from holdfast.domain.key import is_made
@@ -101,7 +101,7 @@ def judged(
                 held_back = True
             case Action.NOTE:
                 pass
-    return content, tuple(Advice(code.value, SENTENCES[code]) for code in found), held_back
+    return content, advised(found), held_back
 
 
 def _words(content: Content) -> str:

@@ -14,6 +14,7 @@ from holdfast.domain.principal import Caller
 from holdfast.operations.propose import Confirmed
 from holdfast.operations.work import Write
 from holdfast.surfaces.seat import Seat
+from holdfast.surfaces.wire import assistant_calls as assistant
 from holdfast.surfaces.wire import core_calls as core
 from holdfast.surfaces.wire import fact_calls as facts
 from holdfast.surfaces.wire import store_calls as stores
@@ -25,6 +26,9 @@ CONFIRMED: Mapping[str, tuple[Call, Level]] = {
     "core.share": (core.SHARE, Level.READWRITE),
     "core.unshare": (core.UNSHARE, Level.READWRITE),
     "stores.memory": (stores.MEMORY, Level.READWRITE),
+    "assistant.save_memory": (assistant.SAVE_MEMORY, Level.MANAGE),
+    "assistant.delete_memory": (assistant.DELETE_MEMORY, Level.MANAGE),
+    "assistant.set_memory_always_inject": (assistant.SET_ALWAYS_INJECT, Level.MANAGE),
 }
 
 

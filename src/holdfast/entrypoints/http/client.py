@@ -24,6 +24,7 @@ from holdfast.entrypoints.http.asking import (
 from holdfast.entrypoints.http.remote.administration import AsyncRemoteAdministration, RemoteAdministration
 from holdfast.entrypoints.http.remote.agents import AsyncRemoteAgents, RemoteAgents
 from holdfast.entrypoints.http.remote.anthropic import AsyncRemoteAnthropicMemory, RemoteAnthropicMemory
+from holdfast.entrypoints.http.remote.assistant import AsyncRemoteAssistant, RemoteAssistant
 from holdfast.entrypoints.http.remote.corpus import AsyncRemoteCorpus, RemoteCorpus
 from holdfast.entrypoints.http.remote.facts import AsyncRemoteFacts, RemoteFacts
 from holdfast.entrypoints.http.remote.files import AsyncRemoteFiles, RemoteFiles
@@ -51,6 +52,7 @@ class Client(Remote):
     """The door of whom the token names, on a server: `holdfast.Client(url, token=…)`."""
 
     facts: RemoteFacts
+    assistant: RemoteAssistant
     people: RemotePeople
     stores: RemoteStores
     agents: RemoteAgents
@@ -65,6 +67,7 @@ class Client(Remote):
     ) -> None:
         super().__init__(*opened_now(url, token, timeout, retries))
         self.facts = RemoteFacts(self._line, self._http)
+        self.assistant = RemoteAssistant(self._line, self._http)
         self.people = RemotePeople(self._line, self._http)
         self.stores = RemoteStores(self._line, self._http)
         self.agents = RemoteAgents(self._line, self._http)
@@ -133,6 +136,7 @@ class AsyncClient(AsyncRemote):
     """`Client`, awaited."""
 
     facts: AsyncRemoteFacts
+    assistant: AsyncRemoteAssistant
     people: AsyncRemotePeople
     stores: AsyncRemoteStores
     agents: AsyncRemoteAgents
@@ -147,6 +151,7 @@ class AsyncClient(AsyncRemote):
     ) -> None:
         super().__init__(*opened_later(url, token, timeout, retries))
         self.facts = AsyncRemoteFacts(self._line, self._http)
+        self.assistant = AsyncRemoteAssistant(self._line, self._http)
         self.people = AsyncRemotePeople(self._line, self._http)
         self.stores = AsyncRemoteStores(self._line, self._http)
         self.agents = AsyncRemoteAgents(self._line, self._http)

@@ -10,6 +10,7 @@ from functools import cached_property
 from holdfast.surfaces.wire import administration_calls as administration
 from holdfast.surfaces.wire import agent_calls as agents
 from holdfast.surfaces.wire import anthropic_calls as anthropic
+from holdfast.surfaces.wire import assistant_calls as assistant
 from holdfast.surfaces.wire import core_calls as core
 from holdfast.surfaces.wire import corpus_calls as corpus
 from holdfast.surfaces.wire import fact_calls as facts
@@ -112,6 +113,11 @@ ROUTES = (
     Route("facts", "POST", "memory/renew", facts.FACT_RENEW),
     Route("facts", "GET", "memory/defaults", facts.MY_DEFAULTS),
     Route("facts", "GET", "memory/callers", facts.CALLERS),
+    Route("assistant", "POST", "assistant/searchMemory", assistant.SEARCH_MEMORY),
+    Route("assistant", "POST", "assistant/saveMemory", assistant.SAVE_MEMORY),
+    Route("assistant", "POST", "assistant/deleteMemory", assistant.DELETE_MEMORY),
+    Route("assistant", "POST", "assistant/setMemoryAlwaysInject", assistant.SET_ALWAYS_INJECT),
+    Route("assistant", "GET", "assistant/memories", assistant.LIST_MEMORIES),
     Route("people", "GET", "proposals", people.PROPOSALS),
     Route("people", "POST", "proposals/{id}/approve", people.APPROVE),
     Route("people", "POST", "proposals/{id}/refuse", people.REFUSE),

@@ -1,0 +1,245 @@
+"""Save an assistant memory: a near-duplicate of its hint is updated in place, as a revision; what a model wants to
+apply always waits for a person; a run that nobody watches saves at most three."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from holdfast.contracts.rows import EntryRow, Visible
+from holdfast.contracts.storage import EntryReads, Job, Transaction
+from holdfast.domain.access import Op, is_person, is_unattended, may_flag, sees
+from holdfast.domain.coach import Advice, advised, doubts
+from holdfast.domain.entry import Entry
+from holdfast.domain.errors import AccessDenied, RunCap
+from holdfast.domain.partition import Partition
+from holdfast.domain.principal import Caller
+from holdfast.domain.profile import ASSISTANT
+from holdfast.operations import edit, remember
+from holdfast.operations.edit import Changes
+from holdfast.operations.engine import Engine
+from holdfast.operations.enter import Entered, SpaceRef, enter
+from holdfast.operations.propose import Wanted, propose
+from holdfast.operations.remember import Asked, Draft
+from holdfast.operations.resolve import Target, visible_to
+from holdfast.search.duplicates import Verdict, compare
+from holdfast.storage.keyring import StaleKeys
+from holdfast.storage.sealed_transaction import SealedTransaction
+
+RUN_SAVES = 3
+ROOM = (Partition.ASSISTANT,)
+SCAN = 256
+COMPARED = 5_000
+"""The newest memories of a scope whose hints are compared."""
+SHOWN = 5
+_SAVES = b"saves of a run"
+_MERGES = (Verdict.SAME, Verdict.MERGE)
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """What is to be saved; None means: not said."""
+
+    space: SpaceRef
+    hint: str
+    content: str
+    tags: tuple[str, ...] | None = None
+    always_inject: bool | None = None
+    supersedes: str | UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A memory whose hint says nearly the same, and what keeps the two apart."""
+
+    id: UUID
+    hint: str
+    guard: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    id: UUID | None
+    updated: bool
+    proposal: str | None = None
+    """What a person must approve first; nothing is saved until then."""
+    similar: tuple[Near, ...] = ()
+    advice: tuple[Advice, ...] = ()
+    redacted: int = 0
+    note: str | None = None
+    """Why nothing was saved, when memory is off."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    same: Entry | None
+    similar: tuple[Near, ...]
+    seq: int
+    """Newest change that was looked at."""
+
+
+def save(engine: Engine, caller: Caller, saving: Saving, as_proposed: dict[str, object]) -> Job[Saved]:
+    """`as_proposed` are the arguments with which the call is made again once a person has said yes."""
+    now = engine.clock()
+    entered = enter(engine, caller, saving.space, Op.WRITE, now)
+    if is_unattended(caller) and saving.supersedes is not None:
+        raise AccessDenied("An unattended run may save, but removes nothing.")
+    redacted = _secrets(engine, saving)
+    saving = replace(saving, hint=engine.scrub(saving.hint).text)
+    found = _near(engine, entered, saving, now)
+    if _needs_a_person(caller, entered, saving, found.same):
+        _written(engine, _confirmed(caller), saving, found)  # what is refused even then is refused at once
+        wanted = Wanted(
+            "assistant.save_memory",
+            as_proposed,
+            _shown(saving, found.same),
+            saving.space,
+            None if found.same is None else found.same.id,
+        )
+        asking = propose(engine, caller, wanted)
+
+        def ask(tx: Transaction) -> Saved:
+            _count(engine, tx, caller, now)
+            return Saved(None, False, str(asking(tx).id), found.similar)
+
+        return ask
+    job = _written(engine, caller, saving, found)
+
+    def write(tx: Transaction) -> Saved:
+        _count(engine, tx, caller, now)
+        _look_again(engine, tx, entered, saving, found, now)
+        return replace(job(tx), redacted=redacted)
+
+    return write
+
+
+def _secrets(engine: Engine, saving: Saving) -> int:
+    return sum(engine.scrub(text).count for text in (saving.hint, saving.content, *(saving.tags or ())))
+
+
+def _confirmed(caller: Caller) -> Caller:
+    """As if a person had said yes."""
+    return replace(caller, confirmed_by=caller.confirmed_by or caller.principal)
+
+
+def _written(engine: Engine, caller: Caller, saving: Saving, found: _Found) -> Job[Saved]:
+    if found.same is None:
+        draft = Draft(
+            saving.content,
+            hint=saving.hint,
+            tags=saving.tags,
+            always_inject=saving.always_inject if _says_new(saving, None) else None,
+            supersedes=saving.supersedes,
+        )
+        keep = remember.remember(engine, caller, Asked(ASSISTANT, saving.space, draft))
+
+        def create(tx: Transaction) -> Saved:
+            kept = keep(tx)
+            return Saved(kept.id, False, None, found.similar, kept.advised)
+
+        return create
+    said = saving.always_inject if _says_new(saving, found.same) else None
+    changes = Changes(text=saving.content, hint=saving.hint, tags=saving.tags, always_inject=said)
+    change = edit.edit(engine, caller, Target(id=found.same.id, partitions=ROOM), changes)
+    advice = advised(doubts(f"{saving.content}\n{saving.hint}"))
+    return lambda tx: Saved(change(tx).id, True, None, found.similar, advice)
+
+
+def _says_new(saving: Saving, same: Entry | None) -> bool:
+    """A flag that stays as it was is not said: saying one needs manage."""
+    before = same is not None and same.always_inject
+    return saving.always_inject is not None and saving.always_inject != before
+
+
+def asks_for_another(caller: Caller) -> bool:
+    """Whether a machine asks and nobody has said yes yet."""
+    return caller.confirmed_by is None and not is_person(caller)
+
+
+def _needs_a_person(caller: Caller, entered: Entered, saving: Saving, same: Entry | None) -> bool:
+    """What always applies, or goes on doing so with other words, steers every later turn."""
+    if caller.confirmed_by is not None:
+        return False
+    before = same is not None and same.always_inject
+    applies = before if saving.always_inject is None else saving.always_inject
+    return (applies or before) and (asks_for_another(caller) or not may_flag(caller, entered.level))
+
+
+def _shown(saving: Saving, same: Entry | None) -> str:
+    what = "Save" if same is None else f"Update `{same.hint}`"
+    applied = "recalled when relevant" if saving.always_inject is False else "always applied"
+    tags = f"\nTags: {', '.join(saving.tags)}" if saving.tags else ""
+    return f"{what}, {applied}:\n{saving.hint}\n\n{saving.content}{tags}"
+
+
+# Near-duplicates
+
+
+def _near(engine: Engine, entered: Entered, saving: Saving, now: int) -> _Found:
+    """The best match that may be merged, and what is merely similar. What the save supersedes merges with nothing."""
+    if not entered.space.stored:
+        return _Found(None, (), 0)
+    counts = engine.sealed.store.spaces.counts(entered.space.id)
+    best: tuple[float, Entry] | None = None
+    similar: list[tuple[float, Near]] = []
+    for entry in _entries(engine, entered, engine.sealed.store.entries, 0, now):
+        likeness = compare(saving.hint, entry.hint)
+        if likeness.verdict in _MERGES:
+            if best is None or likeness.jaccard > best[0]:
+                best = likeness.jaccard, entry
+        elif likeness.verdict is Verdict.SIMILAR:
+            similar.append((likeness.jaccard, Near(entry.id, entry.hint, likeness.guard)))
+    similar.sort(key=lambda one: -one[0])
+    same = None if best is None or saving.supersedes is not None else best[1]
+    return _Found(same, tuple(near for _, near in similar[:SHOWN]), counts.seq if counts else 0)
+
+
+def _look_again(
+    engine: Engine, tx: Transaction, entered: Entered, saving: Saving, found: _Found, now: int
+) -> None:
+    """Two who save the same at once must not make two of it: what came meanwhile is looked at before writing."""
+    if found.same is not None or saving.supersedes is not None or not entered.space.stored:
+        return
+    for entry in _entries(engine, entered, tx.entries, found.seq, now):
+        if compare(saving.hint, entry.hint).verdict in _MERGES:
+            raise StaleKeys(entered.space.id)
+
+
+def _entries(engine: Engine, entered: Entered, reads: EntryReads, after: int, now: int) -> Iterator[Entry]:
+    """Memories of the scope that changed after a sequence number: in a user's own space the caller's own."""
+    visible = visible_to(engine, entered, ROOM, now)
+    keys = engine.sealed.keyring.of(entered.space.id)
+    for row in _rows(reads, visible):
+        if row.seq <= after:
+            return
+        entry = engine.sealed.head(keys, row).entry
+        if entry is not None and not entry.encrypted and sees(entered.caller, entered.space, entry, now):
+            yield entry
+
+
+def _rows(reads: EntryReads, visible: Visible) -> Iterator[EntryRow]:
+    before: int | None = None
+    for _ in range(0, COMPARED, SCAN):
+        rows: Sequence[EntryRow] = reads.page(visible, None, before, SCAN)
+        yield from rows
+        if len(rows) < SCAN:
+            return
+        before = rows[-1].seq
+
+
+# Runs that nobody watches
+
+
+def _count(engine: Engine, tx: Transaction, caller: Caller, now: int) -> None:
+    """Kept with the answers to idempotency keys, for a day: a retry that is answered from there counts no more."""
+    if not is_unattended(caller) or caller.confirmed_by is not None:
+        return
+    sealed = SealedTransaction(engine.sealed, tx, now)
+    run = f"\0saves of the run {caller.run or ''}"
+    known = sealed.answered(caller.principal, run, _SAVES)
+    saves = 0 if known is None else int(json.loads(known))
+    if saves >= RUN_SAVES:
+        raise RunCap
+    sealed.keep_answer(caller.principal, run, _SAVES, json.dumps(saves + 1).encode())
