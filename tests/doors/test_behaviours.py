@@ -9,9 +9,11 @@ FOLDER = Path(__file__).parent
 
 
 def defined() -> set[str]:
+    """Those of this folder by their file, those of the mirror as `../mirror/…`."""
+    beside = FOLDER.parent / "mirror"
     return {
-        f"{file.name}::{node.name}"
-        for file in FOLDER.glob("test_*.py")
+        f"{'' if file.parent == FOLDER else '../mirror/'}{file.name}::{node.name}"
+        for file in (*FOLDER.glob("test_*.py"), *beside.glob("test_*.py"))
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
     }

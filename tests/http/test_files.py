@@ -1,7 +1,12 @@
 """File memories over HTTP: the index is Markdown, and nobody without an identity has files."""
 
+import json
+import re
+from pathlib import Path
+
 from tests.http.serving import Service, serving
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "files.md"
 LANGUAGE = {
     "action": "upsert",
     "name": "preferred-language",
@@ -29,6 +34,17 @@ def test_the_calls_of_the_seed_document_do_what_it_says(service: Service) -> Non
         "POST", "user-memory", who="carol", json={"action": "delete", "name": "preferred-language"}
     )
     assert (again.status_code, again.json()["error"]) == (404, "not_found")
+
+
+def test_the_examples_of_the_page_do_what_it_says(service: Service) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    written, deleted = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", page, re.S))
+    pasted = [json.loads(said) for said in re.findall(r"-d '(.*?)'$", page, re.S | re.M)]
+    assert pasted == [written, deleted] == [LANGUAGE, {"action": "delete", "name": "preferred-language"}]
+    line = next(line for line in page.splitlines() if line.startswith("- [preferred-language]"))
+    assert service.ask("POST", "user-memory", who="erin", json=written).status_code == 200
+    assert service.ask("GET", "user-memory", who="erin").text == f"{line}\n"
+    assert service.ask("POST", "user-memory", who="erin", json=deleted).status_code == 200
 
 
 def test_a_repeated_delete_with_one_key_is_answered_as_the_first(service: Service) -> None:

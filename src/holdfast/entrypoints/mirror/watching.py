@@ -28,6 +28,8 @@ DOOR = "mirror"
 POLL_SECONDS = 1.0
 REMOTE_POLL_SECONDS = 5.0
 """Where every look at a space is a trip to a database."""
+REST = 4
+"""A look that takes long is followed by so many times its length of rest."""
 SETTLE_SECONDS = 0.3
 """A file is taken over when nobody has written to it for so long."""
 LOOK_AGAIN_SECONDS = 30.0
@@ -93,14 +95,17 @@ class Mirror:
                 log.warning("the mirror of %s could not be brought up to date: %s", folder_of(user), error)
 
     def _serve(self) -> None:
-        pause = REMOTE_POLL_SECONDS if self._engine.sealed.store.remote else POLL_SECONDS
+        least = REMOTE_POLL_SECONDS if self._engine.sealed.store.remote else POLL_SECONDS
+        pause = least
         while not self._stop.wait(pause):
+            began = self._monotonic()
             try:
                 self.look()
             except HoldfastError as error:
                 log.warning("the mirror will look again: %s", error.message)
             except Exception:
                 log.exception("the mirror failed in a way it did not expect")
+            pause = max(least, REST * (self._monotonic() - began))
 
     def _who(self) -> list[str]:
         """Users with a space, and those for whom somebody made a folder."""
