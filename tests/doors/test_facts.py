@@ -1,6 +1,7 @@
 """Facts: what a user told an agent, bounded in time, replaced wholly, grouped by category."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from holdfast.domain.errors import HoldfastError
 from holdfast.domain.times import to_datetime
 from holdfast.entrypoints.python import Memory
 from tests.doors.looking import keys, refused, unchanged
+from tests.doors.portal import Door
 from tests.support import FixedClock
 
 DAY = 86_400
@@ -330,3 +332,20 @@ def test_spaces_made_to_be_shared_are_no_callers(memory: Memory) -> None:
     alice.create_space("team")
     alice.remember("x", space="team")
     assert alice.facts.callers() == memory.user("root", roles=["admin"]).facts.callers() == []
+
+
+def test_a_fact_is_there_in_a_later_session(door: Door, tmp_path: Path) -> None:
+    memory = door.open(tmp_path / "m.db")
+    memory.user("alice").facts.store("konflux/deploy", "Always through Konflux")
+    memory.close()
+    assert (
+        door.open(tmp_path / "m.db").user("alice").facts.get("konflux/deploy").text
+        == "Always through Konflux"
+    )
+
+
+def test_a_credential_in_a_fact_is_left_out_and_counted(memory: Memory) -> None:
+    facts = memory.user("alice").facts
+    stored = facts.store("ci", "the token is ghp_x7Kq9ZtB2mWc4Rv8Ls1Nd6Yf3Hj5Gp0Ua2Qe")
+    assert stored.redacted == 1
+    assert "ghp_" not in facts.get("ci").text
