@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tests.behaviours import a_facts, b_tools, c_stores, d_files, e_assistant, engine
 
-COMPLETE = frozenset({"A", "B", "C", "D"})
+COMPLETE = frozenset("ABCDE")
 """Sections of which every behaviour has a test."""
 
 
