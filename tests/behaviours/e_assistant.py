@@ -1,13 +1,8 @@
 # ruff: noqa: E501 - a behaviour is one line
 """SPEC E: assistant memory."""
 
-_P, _CTX, _ACC, _SIM, _Q = (
-    "doors/test_proposals.py::",
-    "doors/test_context.py::",
-    "doors/test_access.py::",
-    "doors/test_similar.py::",
-    "doors/test_quarantine.py::",
-)
+_P, _CTX = "doors/test_proposals.py::", "doors/test_context.py::"
+_ACC, _A = "doors/test_access.py::", "doors/test_assistant.py::"
 
 ROWS: tuple[tuple[str, ...], ...] = (
     ("E1.1", "recallHint and content; scopes user and system; no live state", "SPEC E1 [M]", _A + "test_a_memory_is_saved_and_found_by_its_hint", _A + "test_live_state_is_refused", _A + "test_what_cannot_be_saved_is_refused"),
