@@ -21,6 +21,7 @@ FIGURES = {
     "recall_speed": "what recall costs, in small and large spaces, and the memory it takes",
     "postgres": "PostgreSQL against bare psycopg, LangGraph's store, and a small space in a large table",
     "duplicates": "which texts are taken for the same",
+    "vocabularies": "the memory tool against the core calls it comes to; a search over fifty stores",
     "mirror": "a thousand files and their memories brought together, each way",
     "http": "the server against its framework answering a constant; its start, and that of the command line",
 }

@@ -36,6 +36,9 @@ ROWS = (
     ("C4.22", "Client-encrypted values come back with their flag and are never found", "SPEC C1 [M]", _A + "test_what_a_client_encrypted_comes_back_with_its_flag_and_is_never_found", _I + "test_bytes_that_a_client_encrypted_come_back_as_bytes"),
     ("C4.23", "Foreign rows do not starve a search; two owners of a key are told apart", "SPEC C4 [W]", _A + "test_foreign_entries_do_not_starve_a_search", _A + "test_two_owners_of_one_key_each_see_their_own_and_a_list_shows_both"),
     ("C4.24", "Per agent: a master switch, and one each for self, chat and user", "SPEC C4 [M]", _AGENTS + "test_an_agent_whose_memory_is_off_has_none_in_any_vocabulary", _AGENTS + "test_each_store_has_its_switch", _AGENTS + "test_only_the_owner_and_administrators_set_what_an_agent_may"),
+    ("C4.25", "What somebody would see at a level is shown before it is given", "issue: grant preview", "doors/test_store_preview.py::test_a_preview_agrees_with_what_is_seen_once_it_is_given"),
+    ("C4.26", "A client encrypts with a key of its own that never leaves it", "SPEC C4 [W]", "doors/test_own_key.py::test_the_engine_never_has_the_text_and_finds_none_of_its_words"),
+    ("C4.27", "Only an agent's owner or an administrator sets what its memory is for", "INTERFACE stores", "doors/test_agents.py::test_only_the_owner_and_administrators_set_what_an_agent_may"),
     ("C6.1", "memory_20250818 answers in the words of the reference, any sequence of commands", "SPEC C6", _ANT + "test_any_sequence_of_commands_is_answered_as_the_reference_answers_it", _MCP + "test_the_tool_of_claude_models_answers_in_its_own_words"),
     ("C6.2", "view lists two levels with sizes and shows files with line numbers", "SPEC C6", _ANT + "test_a_folder_lists_two_levels_with_sizes_and_without_hidden_files", _ANT + "test_a_file_is_shown_with_line_numbers_and_by_range"),
     ("C6.3", "create fails if the file exists; a folder is renamed whole or not at all", "SPEC C6", _ANT + "test_a_file_that_exists_is_not_created_again", _ANT + "test_a_folder_is_renamed_whole_or_not_at_all"),
@@ -44,6 +47,7 @@ ROWS = (
 
 SUPERSEDED = (
     ("C5.1", "edit rejects multiple matches", "SPEC C5", "SPEC head: the first occurrence is replaced and the count reported"),
+    ("C5.4", "A trailing .md is stripped from keys", "SPEC C2 [D]", "The files of memory_20250818 are the same entries, and keep their names"),
     ("C5.2", "rename is three calls", "SPEC C5", "SPEC head: rename is one transaction"),
     ("C5.3", "Seven commands visible to a model, share and unshare hidden", "SPEC C5", "INTERFACE: nine commands; a model's share waits for a person (DESIGN 9)"),
 )  # fmt: skip

@@ -178,7 +178,7 @@ def test_a_rename_keeps_value_expiry_owner_and_history(memory: Memory) -> None:
     done = bot.stores.memory("rename", path=PATH, new_str="/memories/settings/style")
     assert done == f"renamed {PATH} to /memories/settings/style"
     after = bot.stores.memory("view", path="/memories/settings/style")
-    same = ("value", "owner_id", "expires_at", "created_at", "storeId")
+    same = ("value", "owner_id", "expires_at", "storeId")
     assert {name: after[name] for name in same} == {name: before[name] for name in same}
     assert bot.stores.memory("view", path=PATH) is None
     assert [state.text for state in bot.history("settings/style")] == ["second", "second", "first"]

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, assert_never
 
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import MODEL_DOORS, Op, asks_as_model
-from holdfast.domain.entry import JSON, Entry
+from holdfast.domain.entry import JSON, TEXT, Entry
 from holdfast.domain.errors import AccessDenied, InvalidField, NotFound
 from holdfast.domain.grant import Grant, Level
 from holdfast.domain.limits import check_flag, check_words
@@ -430,21 +430,27 @@ def value_of(entry: Entry) -> Any:
         return entry.text
 
 
-def _shown(engine: Engine, caller: Caller, entry: Entry) -> dict[str, Any]:
+def _store_of(engine: Engine, caller: Caller, entry: Entry) -> str:
     own = engine.sealed.own_space(caller.principal)
-    space = own if own is not None and own.id == entry.space else engine.sealed.space(entry.space)
+    if own is not None and own.id == entry.space:
+        return caller.principal.id
+    space = engine.sealed.space(entry.space)
+    return str(entry.space) if space is None else store_id(caller, space)
+
+
+def _shown(engine: Engine, caller: Caller, entry: Entry) -> dict[str, Any]:
+    content = entry.content
     shown: dict[str, Any] = {
-        "key": entry.key,
-        "value": value_of(entry),
-        "storeId": str(entry.space) if space is None else store_id(caller, space),
+        "key": content.key,
+        "value": content.text if content.media_type == TEXT else value_of(entry),
+        "storeId": _store_of(engine, caller, entry),
         "owner_id": str(entry.owner),
-        "created_at": moment(entry.created_us),
         "updated_at": moment(entry.updated_us),
     }
     if entry.expires_us is not None:
         shown["expires_at"] = moment(entry.expires_us)
-    if entry.namespace:
-        shown["namespace"] = entry.namespace
+    if content.namespace:
+        shown["namespace"] = content.namespace
     if entry.encrypted:
         shown["encrypted"] = True
     return shown
