@@ -15,6 +15,7 @@ from pathlib import Path
 from types import GenericAlias
 from typing import Any
 
+from agents import clients_table, tools_table
 from commands import commands_table
 from server import limits_table, reasons_table, routes_table, welcome
 
@@ -139,6 +140,8 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "reasons": reasons_table,
     "limits": limits_table,
     "welcome": welcome,
+    "tools": tools_table,
+    "clients": clients_table,
     **{name: lambda row=row: door_table(*row) for name, row in DOORS.items()},  # type: ignore[misc]
 }
 

@@ -82,7 +82,7 @@ def welcome() -> Iterator[str]:
         url="http://127.0.0.1:7077",
         place="~/.local/share/holdfast/holdfast.db",
         you="user:local",
-        connect="HOLDFAST_URL=http://127.0.0.1:7077 HOLDFAST_TOKEN=$(.venv/bin/holdfast token create --subject local)",
+        connect=".venv/bin/holdfast connect claude-code   (or claude-desktop, cursor, vscode, gemini)",
         command=".venv/bin/holdfast",
     ).rstrip()
     yield "```"

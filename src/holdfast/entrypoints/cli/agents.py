@@ -37,3 +37,63 @@ def mcp(
     except ImportError as error:
         raise Unavailable("MCP needs `holdfast[server]`: pip install 'holdfast[server]'.") from error
     speak(settings, surface)
+
+
+def connect(
+    client: Annotated[
+        str, typer.Argument(metavar="CLIENT", help="claude-code, claude-desktop, cursor, vscode or gemini.")
+    ],
+    surface: SurfaceNames = "core",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be written; write nothing.")
+    ] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Take the entry out again.")] = False,
+    as_json: Json = False,
+    data: Data = None,
+    subject: As = None,
+) -> None:
+    """Give an agent memory: write the MCP entry of its program, after a backup of the file."""
+    from holdfast.domain.errors import InvalidField, InvalidJson
+    from holdfast.entrypoints.cli import clients, telling
+    from holdfast.entrypoints.mcp.tools import SURFACES, surface_named
+
+    chosen = clients.CLIENTS.get(client)
+    if chosen is None:
+        raise InvalidField(f"A client is one of {', '.join(clients.CLIENTS)}.")
+    if surface_named(surface) is None:
+        raise InvalidField(f"A surface is one of {', '.join(SURFACES)}; several are joined by commas.")
+    path = chosen.file()
+    before = clients.read(path)
+    try:
+        if undo:
+            after = clients.disconnected(chosen, before)
+        else:
+            entry = clients.entry_for(chosen, settings_of(data, subject=subject), surface)
+            after = clients.connected(chosen, before, entry)
+    except InvalidJson as error:
+        raise InvalidJson(f"{path} was left as it is: {error.message}.") from None
+    if not dry_run and after != before:
+        clients.keep(chosen, after, backup=None if undo else before)
+    if undo and not dry_run:
+        clients.forget_backup(chosen)
+    if as_json:
+        telling.emit(
+            {"client": client, "file": str(path), "changed": after != before, "written": not dry_run}
+        )
+    elif dry_run:
+        print(_difference(before, after, str(path)), end="")
+    elif after == before:
+        print(f"{chosen.title} needed no change: {path}")
+    else:
+        done = "no longer has" if undo else "now has"
+        print(f"{chosen.title} {done} Holdfast: {path}\nRestart it to take effect.")
+
+
+def _difference(before: str, after: str, path: str) -> str:
+    """As `diff -u` shows it; a token is not shown."""
+    import difflib
+    import re
+
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="")
+    shown = "\n".join(lines)
+    return re.sub(r'("HOLDFAST_TOKEN": )"[^"]*"', r'\1"…"', shown) + ("\n" if shown else "")

@@ -52,6 +52,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Any] | typer.Typer], ...] = (
     ("grants", SPACES, sharing.grants),
     ("serve", SERVER, serving.serve),
     ("mcp", SERVER, agents.mcp),
+    ("connect", SERVER, agents.connect),
     ("token", SERVER, tokens.app),
     ("doctor", STORE, doctor.doctor),
     ("keys", STORE, upkeep.keys),

@@ -140,11 +140,11 @@ def _place(memory: Running, settings: Settings) -> str:
 
 
 def _connecting(settings: Settings, url: str) -> str:
-    if not settings.auth:
-        return f"HOLDFAST_URL={url}"
-    return (
-        f"HOLDFAST_URL={url} HOLDFAST_TOKEN=$({command(settings)} token create --subject {settings.subject})"
-    )
+    """On the embedded store an agent needs no server; others are told this one and who they are."""
+    if not is_postgres(settings):
+        return f"{command(settings)} connect claude-code   (or claude-desktop, cursor, vscode, gemini)"
+    token = f" HOLDFAST_TOKEN=$({command(settings)} token create --subject {settings.subject})"
+    return f"HOLDFAST_URL={url}{token if settings.auth else ''} {command(settings)} connect claude-code"
 
 
 def command(settings: Settings) -> str:

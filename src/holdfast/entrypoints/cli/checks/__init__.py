@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from holdfast.domain.errors import HoldfastError
-from holdfast.entrypoints.cli.checks import database, machine, network, place, search, store
+from holdfast.entrypoints.cli.checks import agents, database, machine, network, place, search, store
 from holdfast.entrypoints.cli.checks.finding import Check, Finding, Scene, fail
 from holdfast.entrypoints.cli.door import settings_of
 from holdfast.wiring import database_path, is_postgres
@@ -54,6 +54,8 @@ CHECKS: tuple[tuple[str, Where, Check], ...] = (
     ("secret", here, network.secret),
     ("server", at_a_server, network.server),
     ("token", at_a_server, network.token),
+    ("clients", anywhere, agents.clients),
+    ("mcp", anywhere, agents.mcp),
 )
 
 

@@ -1,0 +1,159 @@
+"""The programs that `holdfast connect` knows: where each keeps its MCP servers, and what an entry looks like there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from holdfast.domain.errors import Unavailable
+from holdfast.entrypoints.cli.jsonc import parsed, with_member, without_member
+from holdfast.settings import Settings, load
+
+NAME = "holdfast"
+BACKUP = ".before-holdfast"
+Entry = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    name: str
+    title: str
+    file: Callable[[], Path]
+    servers: str = "mcpServers"
+    typed: bool = False
+    """Whether an entry says that it is spoken to over stdio."""
+
+    @property
+    def member(self) -> tuple[str, str]:
+        return self.servers, NAME
+
+
+def _home(*parts: str) -> Callable[[], Path]:
+    return lambda: Path.home().joinpath(*parts)
+
+
+def _of_application(*parts: str) -> Callable[[], Path]:
+    """In the folder where the platform's applications keep what users set."""
+
+    def file() -> Path:
+        if sys.platform == "darwin":
+            folder = Path.home() / "Library" / "Application Support"
+        elif sys.platform == "win32":
+            folder = Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
+        else:
+            folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+        return folder.joinpath(*parts)
+
+    return file
+
+
+CLIENTS: Mapping[str, Client] = {
+    client.name: client
+    for client in (
+        Client("claude-code", "Claude Code", _home(".claude.json"), typed=True),
+        Client("claude-desktop", "Claude Desktop", _of_application("Claude", "claude_desktop_config.json")),
+        Client("cursor", "Cursor", _home(".cursor", "mcp.json")),
+        Client("vscode", "VS Code", _of_application("Code", "User", "mcp.json"), "servers", typed=True),
+        Client("gemini", "Gemini CLI", _home(".gemini", "settings.json")),
+    )
+}
+
+
+def entry_for(client: Client, settings: Settings, surface: str) -> Entry:
+    """Starts this very program on this very store, or on the server that HOLDFAST_URL names."""
+    beside = Path(sys.executable).with_name("holdfast.exe" if os.name == "nt" else "holdfast")
+    command, arguments = str(beside), ["mcp"]
+    if not beside.exists():
+        command, arguments = sys.executable, ["-m", "holdfast", "mcp"]
+    if surface != "core":
+        arguments += ["--surface", surface]
+    usual = load({})
+    said: dict[str, str] = {}
+    if settings.url:
+        said["HOLDFAST_URL"] = settings.url
+        if settings.token:
+            said["HOLDFAST_TOKEN"] = settings.token
+    else:
+        if settings.data_dir != usual.data_dir:
+            said["HOLDFAST_DATA_DIR"] = str(settings.data_dir)
+        if settings.database_url:
+            said["HOLDFAST_DATABASE_URL"] = settings.database_url
+        if settings.subject != usual.subject:
+            said["HOLDFAST_SUBJECT"] = settings.subject
+    entry: Entry = {"type": "stdio"} if client.typed else {}
+    return entry | {"command": command, "args": arguments} | ({"env": said} if said else {})
+
+
+def entry_in(client: Client) -> Entry | None:
+    """What stands there now."""
+    servers = parsed(read(client.file())).get(client.servers)
+    found = servers.get(NAME) if isinstance(servers, dict) else None
+    return found if isinstance(found, dict) else None
+
+
+def read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise Unavailable(f"{path} cannot be read: {error}.") from error
+
+
+def connected(client: Client, before: str, entry: Entry) -> str:
+    return with_member(before, client.member, entry)
+
+
+def disconnected(client: Client, now: str) -> str:
+    """Without our entry, or with the one that stood there before ours. Where nothing else has changed since, the file
+    is byte for byte what it was."""
+    backup = read(_backup(client))
+    former = parsed(backup).get(client.servers, {}).get(NAME) if backup else None
+    after = without_member(now, client.member)
+    if former is not None:
+        after = with_member(now, client.member, former)
+    old, new = parsed(backup), parsed(after)
+    if backup and old in (new, {name: each for name, each in new.items() if each or name != client.servers}):
+        return backup
+    return "" if not backup and new == {client.servers: {}} else after
+
+
+def keep(client: Client, text: str, *, backup: str | None = None) -> None:
+    """Writes the file whole or not at all, through a link, with the rights it had. A backup that is there stays: it is
+    of before the first time."""
+    path = client.file().resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if backup and not _backup(client).exists():
+        _write(_backup(client), backup, path)
+    if text:
+        _write(path, text, path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def forget_backup(client: Client) -> None:
+    _backup(client).unlink(missing_ok=True)
+
+
+def _backup(client: Client) -> Path:
+    path = client.file().resolve()
+    return path.with_name(path.name + BACKUP)
+
+
+def _write(path: Path, text: str, like: Path) -> None:
+    handle, draft = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        if like.exists():
+            shutil.copymode(like, draft)
+        Path(draft).replace(path)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise

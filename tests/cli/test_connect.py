@@ -1,0 +1,210 @@
+"""`holdfast connect`: the MCP entry of five programs, written into the files they really have, and taken out again."""
+
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.entrypoints.cli import clients, run
+from holdfast.entrypoints.cli.jsonc import parsed, with_member, without_member
+
+CLAUDE_CODE = """{
+  "numStartups": 41,
+  "theme": "dark",
+  "projects": {
+    "/home/alice/work": {"allowedTools": [], "mcpServers": {}, "history": ["say \\"hi\\" // not a comment"]}
+  },
+  "mcpServers": {
+    "github": {"type": "http", "url": "https://api.githubcopilot.com/mcp/"}
+  },
+  "userID": "0123"
+}
+"""
+VSCODE = """{
+\t// Servers for everyone on this machine
+\t"inputs": [{"type": "promptString", "id": "key", "description": "{\\"not\\": an object}", "password": true}],
+\t"servers": {
+\t\t"playwright": {
+\t\t\t"command": "npx", /* pinned */
+\t\t\t"args": ["@playwright/mcp@latest"],
+\t\t}, // the last one
+\t},
+}
+"""
+GEMINI = '{"security": {"auth": {"selectedType": "oauth-personal"}}, "ui": {"theme": "Default"}}'
+SHAPES = {
+    "claude-code": CLAUDE_CODE,
+    "claude-desktop": '{\n  "globalShortcut": "",\n  "mcpServers": {}\n}\n',
+    "cursor": '{"mcpServers":{"a":{"command":"a"},"b":{"url":"https://b"}}}',
+    "vscode": VSCODE,
+    "gemini": GEMINI,
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [name for name in os.environ if name.startswith("HOLDFAST_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    return tmp_path
+
+
+def place(name: str, text: str | None = None) -> Path:
+    path = clients.CLIENTS[name].file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(SHAPES[name] if text is None else text, encoding="utf-8")
+    return path
+
+
+def servers(name: str) -> dict[str, Any]:
+    client = clients.CLIENTS[name]
+    found: dict[str, Any] = parsed(client.file().read_text(encoding="utf-8"))[client.servers]
+    return found
+
+
+@pytest.mark.parametrize("name", list(SHAPES))
+def test_the_entry_stands_beside_what_was_there_and_nothing_else_changes(home: Path, name: str) -> None:
+    path = place(name)
+    before = parsed(SHAPES[name])
+    assert run(["connect", name]) == 0
+    after = parsed(path.read_text(encoding="utf-8"))
+    entry = after[clients.CLIENTS[name].servers].pop("holdfast")
+    assert entry["args"][-1] == "mcp"
+    assert Path(entry["command"]).exists()
+    assert ("type" in entry) == clients.CLIENTS[name].typed
+    before.setdefault(clients.CLIENTS[name].servers, {})
+    assert after == before
+
+
+@pytest.mark.parametrize("name", list(SHAPES))
+def test_undoing_gives_the_file_back_byte_for_byte(home: Path, name: str) -> None:
+    path = place(name)
+    assert run(["connect", name]) == 0
+    assert path.with_name(path.name + clients.BACKUP).read_text(encoding="utf-8") == SHAPES[name]
+    assert run(["connect", name, "--undo"]) == 0
+    assert path.read_text(encoding="utf-8") == SHAPES[name]
+    assert [each.name for each in path.parent.iterdir() if each.is_file()] == [path.name]
+
+
+@pytest.mark.parametrize("name", list(SHAPES))
+def test_a_file_that_was_not_there_is_made_and_goes_again(home: Path, name: str) -> None:
+    path = clients.CLIENTS[name].file()
+    assert run(["connect", name]) == 0
+    assert list(json.loads(path.read_text(encoding="utf-8"))) == [clients.CLIENTS[name].servers]
+    assert run(["connect", name, "--undo"]) == 0
+    assert not path.exists()
+
+
+def test_comments_and_spacing_stay(home: Path) -> None:
+    path = place("vscode")
+    run(["connect", "vscode"])
+    kept = path.read_text(encoding="utf-8").splitlines()
+    assert [line for line in VSCODE.splitlines() if line not in kept] == []
+
+
+def test_what_changed_since_stays_when_it_is_undone(home: Path) -> None:
+    path = place("cursor")
+    run(["connect", "cursor"])
+    path.write_text(with_member(path.read_text(encoding="utf-8"), ("mcpServers", "c"), {"command": "c"}))
+    assert run(["connect", "cursor", "--undo"]) == 0
+    assert list(servers("cursor")) == ["a", "b", "c"]
+
+
+def test_an_entry_of_that_name_that_was_there_before_comes_back(home: Path) -> None:
+    place("cursor", '{"mcpServers": {"holdfast": {"command": "mine"}}}')
+    run(["connect", "cursor"])
+    assert servers("cursor")["holdfast"]["command"] != "mine"
+    run(["connect", "cursor", "--undo"])
+    assert servers("cursor") == {"holdfast": {"command": "mine"}}
+
+
+def test_connecting_twice_is_connecting_once(home: Path) -> None:
+    path = place("gemini")
+    run(["connect", "gemini"])
+    once = path.read_text(encoding="utf-8")
+    assert run(["connect", "gemini"]) == 0
+    assert path.read_text(encoding="utf-8") == once
+    run(["connect", "gemini", "--surface", "all"])
+    run(["connect", "gemini", "--undo"])
+    assert path.read_text(encoding="utf-8") == GEMINI
+
+
+def test_a_dry_run_shows_and_writes_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = place("cursor")
+    assert run(["connect", "cursor", "--dry-run"]) == 0
+    assert '"holdfast": {' in capsys.readouterr().out
+    assert path.read_text(encoding="utf-8") == SHAPES["cursor"]
+    assert len(list(path.parent.iterdir())) == 1
+
+
+def test_a_dry_run_shows_no_token(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_URL", "http://127.0.0.1:7077")
+    monkeypatch.setenv("HOLDFAST_TOKEN", "a-secret-token")
+    assert run(["connect", "cursor", "--dry-run"]) == 0
+    assert "a-secret-token" not in capsys.readouterr().out
+    assert run(["connect", "cursor"]) == 0
+    env = servers("cursor")["holdfast"]["env"]
+    assert env == {"HOLDFAST_URL": "http://127.0.0.1:7077", "HOLDFAST_TOKEN": "a-secret-token"}
+
+
+def test_the_agent_gets_the_store_the_subject_and_the_surface_of_the_command(home: Path) -> None:
+    assert (
+        run(["connect", "cursor", "--data", str(home / "d"), "--as", "alice", "--surface", "core,facts"]) == 0
+    )
+    entry = servers("cursor")["holdfast"]
+    assert entry["args"][-2:] == ["--surface", "core,facts"]
+    assert entry["env"] == {"HOLDFAST_DATA_DIR": str(home / "d"), "HOLDFAST_SUBJECT": "alice"}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"mcpServers": []}', '{"mcpServers": {"a": }}', "nothing"])
+def test_a_file_that_cannot_be_understood_is_left_alone(
+    home: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = place("cursor", text)
+    assert run(["connect", "cursor"]) == 1
+    assert capsys.readouterr().err.startswith("invalid_json: ")
+    assert path.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("said", [["nothing"], ["cursor", "--surface", "nothing"]])
+def test_a_client_or_surface_that_is_none_is_refused(home: Path, said: list[str]) -> None:
+    assert run(["connect", *said]) == 1
+    assert not (home / ".cursor").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights of files are POSIX")
+def test_a_link_and_the_rights_of_a_file_stay(home: Path) -> None:
+    path = place("cursor")
+    real = home / "dotfiles.json"
+    path.rename(real)
+    real.chmod(0o640)
+    path.symlink_to(real)
+    run(["connect", "cursor"])
+    assert path.is_symlink()
+    assert "holdfast" in servers("cursor")
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"s": {"x": 1, "us": 2, "y": 3}}',
+        '{"s": {"us": 2, "y": 3}}',
+        '{"s": {"x": 1, "us": 2}}',
+        '{"s": {"x": 1, "us": {"deep": ["}", "]"]},}}',
+        '{"s": {"us": 2}}',
+        '{"s": {\n  "us": "a // b", // why\n}, /* end */}',
+    ],
+)
+def test_a_member_is_taken_out_wherever_it_stands(text: str) -> None:
+    left = parsed(text)
+    del left["s"]["us"]
+    assert parsed(without_member(text, ("s", "us"))) == left
