@@ -322,6 +322,16 @@ def _user_data_dir(environment: Mapping[str, str]) -> Path:
     return Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / "holdfast"
 
 
+def user_config_dir(environment: Mapping[str, str] | None = None) -> Path:
+    """Where the platform's other applications keep what users set."""
+    environment, home = os.environ if environment is None else environment, Path.home()
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support"
+    if sys.platform == "win32":
+        return Path(environment.get("APPDATA") or home / "AppData" / "Roaming")
+    return Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
+
+
 def _user_cache_dir(environment: Mapping[str, str]) -> Path:
     home = Path.home()
     if sys.platform == "darwin":

@@ -13,7 +13,7 @@ from typing import Any
 
 from holdfast.domain.errors import Unavailable
 from holdfast.entrypoints.cli.jsonc import parsed, with_member, without_member
-from holdfast.settings import Settings, load
+from holdfast.settings import Settings, load, user_config_dir
 
 NAME = "holdfast"
 BACKUP = ".before-holdfast"
@@ -40,17 +40,7 @@ def _home(*parts: str) -> Callable[[], Path]:
 
 def _of_application(*parts: str) -> Callable[[], Path]:
     """In the folder where the platform's applications keep what users set."""
-
-    def file() -> Path:
-        if sys.platform == "darwin":
-            folder = Path.home() / "Library" / "Application Support"
-        elif sys.platform == "win32":
-            folder = Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
-        else:
-            folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-        return folder.joinpath(*parts)
-
-    return file
+    return lambda: user_config_dir().joinpath(*parts)
 
 
 CLIENTS: Mapping[str, Client] = {
