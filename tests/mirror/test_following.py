@@ -1,11 +1,14 @@
 """Both sides follow each other: a person edits files, an agent calls the engine, and nothing is said twice."""
 
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from holdfast.contracts.rows import EntryRow, Visible
 from holdfast.entrypoints.mirror.sync import DELETIONS
+from holdfast.storage.sealed import Head, Sealed
 from tests.mirror.desk import Desk, said
 
 
@@ -240,6 +243,51 @@ def test_the_report_of_secrets_names_the_file(desk: Desk) -> None:
     desk.edit("one", "password = hunter2-and-more-letters, ghp_" + "a1B2c3D4e5" * 4)
     desk.look()
     assert "`one.md` holds" in desk.problems()
+
+
+def test_a_memory_without_a_word_to_search_for_is_followed_too(desk: Desk) -> None:
+    desk.upsert("_", "…", description="。")
+    desk.upsert("kept", "x")
+    desk.look()
+    desk.delete("_")
+    desk.look()
+    assert desk.on_disk() == {"kept": "x"}
+    desk.alice.restore("_")
+    desk.look()
+    assert desk.on_disk() == {"_": "…", "kept": "x"}
+
+
+def test_a_renamed_memory_is_a_renamed_file(desk: Desk) -> None:
+    desk.upsert("one", "x")
+    desk.look()
+    desk.alice.rename("one", new_key="uno")
+    desk.look(2)
+    assert desk.on_disk() == {"uno": "x"}
+    desk.alice.undo("uno")
+    desk.look(2)
+    assert desk.on_disk() == {"one": "x"}
+
+
+def test_a_look_opens_what_changed_and_not_every_memory_again(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(30):
+        desk.upsert(f"n{number}", "x")
+    desk.look(2)
+    opened: list[int] = []
+    heads = Sealed.heads
+
+    def counted(sealed: Sealed, visible: Visible, rows: Sequence[EntryRow]) -> list[Head]:
+        opened.append(len(rows))
+        return heads(sealed, visible, rows)
+
+    monkeypatch.setattr(Sealed, "heads", counted)
+    desk.alice.remember("a note beside them")
+    desk.look()
+    assert sum(opened) == 0
+    desk.upsert("n7", "again")
+    desk.look()
+    assert sum(opened) == 1
 
 
 # Deleting with care

@@ -280,7 +280,7 @@ class SealedTransaction:
         self.tx.entries.restate(place.space.id, row)
         if row.length:
             self.tx.terms.drop(place.space.id, [row.number])
-            self.tx.spaces.recount(place.space.id, entries=0, indexed=-1, length=-row.length)
+        self.tx.spaces.recount(place.space.id, entries=0, indexed=-int(row.length > 0), length=-row.length)
         return entry_of(place.space.id, row, entry.owner, entry.content)
 
     def restore(self, place: Place, head: Head) -> Entry:
@@ -294,8 +294,8 @@ class SealedTransaction:
             self.tx.terms.put(
                 place.space.id, row.number, index_text(key, entry.content, None)[0], replaces=False
             )
-            self.tx.spaces.recount(place.space.id, entries=0, indexed=1, length=row.length)
             self.tx.derived.fall_back(place.space.id, row.seq)
+        self.tx.spaces.recount(place.space.id, entries=0, indexed=int(row.length > 0), length=row.length)
         return entry_of(place.space.id, row, entry.owner, entry.content)
 
     def purge(self, space: UUID, rows: Sequence[EntryRow], *, erase: bool = True) -> int:

@@ -34,13 +34,12 @@ from holdfast.entrypoints.mirror.folder import (
 from holdfast.entrypoints.mirror.frontmatter import FileText, rendered
 from holdfast.entrypoints.mirror.report import Report
 from holdfast.operations.engine import Engine
-from holdfast.operations.read import Listing, list_entries, list_trash
+from holdfast.operations.follow import NO_COPY, Copy, follow
 from holdfast.operations.work import Write
 from holdfast.storage.keyring import StaleKeys
 from holdfast.surfaces.files import DELETE, UPSERT, FileCalls, FileChange
 from holdfast.surfaces.seat import Seat
 
-PAGE = 1_000
 DELETIONS = 50
 """At most so many memories follow their files into the trash at one look."""
 FAR = float("inf")
@@ -76,7 +75,7 @@ class UserSync:
         self._reached = reached
         self._report = Report(seat.caller.principal.id)
         self._baselines: Baselines | None = None
-        self._state: SpaceState | None = None
+        self._copy = NO_COPY
         self._side: _Side | None = None
         self._index: tuple[SpaceState | None, str] | None = None
         self._missing: dict[str, float] = {}
@@ -84,8 +83,8 @@ class UserSync:
 
     def look(self) -> None:
         """Brings both sides together, as far as both stand still."""
-        state = self._space_state()
-        side = self._engine_side(state)
+        side = self._engine_side()
+        state = self._copy.state
         if not self._folder.exists and not side.live and not side.trashed:
             return
         there = self._folder.prepare()
@@ -117,34 +116,13 @@ class UserSync:
 
     # Both sides
 
-    def _space_state(self) -> SpaceState | None:
-        space = self._engine.sealed.own_space(self._seat.caller.principal)
-        return None if space is None else self._engine.sealed.store.spaces.state(space.id)
-
-    def _engine_side(self, state: SpaceState | None) -> _Side:
-        """Read anew when the space has changed since it was read."""
-        if self._side is None or state is None or self._state is None or state[:2] != self._state[:2]:
-            self._side = self._read_engine()
-            self._state = state
+    def _engine_side(self) -> _Side:
+        """Costs as much as has changed since it was read last."""
+        copy = follow(self._engine, self._seat.caller, (Partition.FILES,), self._copy)
+        if self._side is None or copy.state is None or copy.state != self._copy.state:
+            self._side = _side_of(copy)
+        self._copy = copy
         return self._side
-
-    def _read_engine(self) -> _Side:
-        engine, caller, rooms = self._engine, self._seat.caller, (Partition.FILES,)
-        live: dict[str, Entry] = {}
-        trashed: dict[str, Entry] = {}
-        locked, cursor = 0, None
-        while True:
-            page = list_entries(engine, caller, Listing(rooms, limit=PAGE, cursor=cursor))
-            live |= {entry.key: entry for entry in page if entry.content.is_text and not entry.encrypted}
-            locked, cursor = page.locked, page.cursor
-            if cursor is None:
-                break
-        while True:
-            page = list_trash(engine, caller, Listing(rooms, limit=PAGE, cursor=cursor))
-            trashed |= {entry.id.hex: entry for entry in page if entry.content.is_text}
-            locked, cursor = locked + page.locked, page.cursor
-            if cursor is None:
-                return _Side(live, trashed, locked)
 
     def _loaded(self, state: SpaceState | None) -> Baselines:
         if self._baselines is None:
@@ -397,6 +375,18 @@ class _Work:
     def live(side: _Side | None, name: str) -> Entry:
         assert side is not None
         return side.live[name]
+
+
+def _side_of(copy: Copy) -> _Side:
+    return _Side(
+        {entry.key: entry for entry in copy.live.values() if _is_file(entry)},
+        {entry.id.hex: entry for entry in copy.trashed.values() if _is_file(entry)},
+        copy.locked,
+    )
+
+
+def _is_file(entry: Entry) -> bool:
+    return entry.content.is_text and not entry.encrypted
 
 
 def _is(known: Baseline, entry: Entry) -> bool:
