@@ -82,17 +82,16 @@ def test_a_pipeline_is_recorded_as_one_and_the_tools_in_it_as_tools(memory: Memo
 
 
 def test_nothing_of_an_input_or_output_is_recorded_but_the_learnable_words(memory: Memory) -> None:
-    made = slides(memory)
+    @memory.tool("write")
+    def write(
+        topic: str, theme: str, language: str, tone: str, persona: str, format: str, style: int, region: str
+    ) -> str:
+        return f"SECRETOUTPUT {topic}"
+
+    token = "ghp_x7Kq9ZtB2mWc4Rv8Ls1Nd6Yf3Hj5Gp0Ua2Qe"
     with memory.calling("alice"):
-        made(
-            "SECRETTOPIC",
-            "dark",
-            language="https://example.org/SECRETURL",
-            tone="x" * 65,
-            persona="two\nlines",
-            format=" padded",
-            style=7,
-            region="ghp_" + "x7Kq9ZtB2mWc4Rv8Ls1Nd6Yf3Hj5Gp0Ua2Qe",
+        write(
+            "SECRETTOPIC", "dark", "https://example.org/SECRET", "x" * 65, "two\nlines", " padded", 7, token
         )
     [(_, run)] = rows(memory)
     assert run["inputs"] == {"theme": "dark"}

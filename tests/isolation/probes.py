@@ -215,6 +215,8 @@ def _looks(world: World, actor: Actor, row: Row | None) -> list[Request]:
         Request("GET", "context"),
         Request("GET", "memory/my-memory"),
         Request("GET", "memory/facts"),
+        Request("GET", "memory/defaults"),
+        Request("POST", "corpus/query", body={"limit": 50}),
         Request("GET", "spaces/~/grants"),
         Request("POST", "recall", body={"query": ""}),
     ]
@@ -222,6 +224,7 @@ def _looks(world: World, actor: Actor, row: Row | None) -> list[Request]:
         looks += [
             Request("POST", "recall", body={"query": "walrus tea deploy", "explain": True}),
             Request("POST", "memory/recall", body={"query": "walrus"}),
+            Request("POST", "corpus/query", body={"query": "walrus tea", "limit": 50}),
         ]
     if not actor.is_admin:
         looks += [Request("GET", "admin/stats"), Request("GET", "audit")]
