@@ -42,6 +42,10 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("D.38", "Purge and forget all remove mirror files", "D 4", "mirror/test_following.py::test_purge_and_forget_all_take_the_files_and_every_trace_of_their_names"),
     ("D.39", "The calls of the seed document do what it says, over REST and MCP", "SPEC D [M]", "http/test_files.py::test_the_calls_of_the_seed_document_do_what_it_says", "mcp/test_files.py::test_the_calls_of_the_seed_document_do_what_it_says"),
     ("D.40", "A missing file gets a second look; deletions follow a few at a time; a folder without its marker is not taken", "SPEC D, mirror", "mirror/test_following.py::test_a_missing_file_is_looked_for_again_before_its_memory_goes", "mirror/test_following.py::test_many_deletions_follow_a_few_at_a_time", "mirror/test_refusing.py::test_a_folder_with_things_in_it_is_not_taken"),
+    ("D.41", "What a person writes in the same moment is kept", "issue 8", "mirror/test_races.py::test_an_edit_just_before_a_file_is_replaced_is_kept", "mirror/test_races.py::test_an_edit_through_a_file_that_was_open_when_it_was_replaced_is_kept"),
+    ("D.42", "A refused file is tried again when it changes", "SPEC D mirror", "mirror/test_refusing.py::test_a_file_that_cannot_be_a_memory_is_reported_and_left_until_it_changes"),
+    ("D.43", "A user's folder is safe whatever their id", "issue 8", "mirror/test_following.py::test_users_with_odd_ids_have_folders_of_their_own"),
+    ("D.44", "A store older than the files takes nothing from them", "issue 8", "mirror/test_following.py::test_a_store_that_is_older_than_the_files_takes_nothing_from_them"),
 )  # fmt: skip
 
 SUPERSEDED: tuple[tuple[str, str, str, str], ...] = ()
