@@ -123,3 +123,17 @@ def test_two_openings_of_one_file_see_each_others_writes(door: Door, tmp_path: P
     assert two.list() == []
     two.remember("third", key="k")
     assert one.get("k").text == "third"
+
+
+def test_two_who_save_the_same_memory_at_once_make_one_of_it(memory: Memory) -> None:
+    alice = memory.user("alice")
+    with ThreadPoolExecutor(8) as savers:
+        done = list(
+            savers.map(
+                lambda n: alice.assistant.save_memory("user", "where to file infra tickets", f"note {n}"),
+                range(16),
+            )
+        )
+    assert len({saved.id for saved in done}) == 1
+    assert sorted(saved.updated for saved in done) == [False, *[True] * 15]
+    assert len(alice.history(id=done[0].id)) == 16

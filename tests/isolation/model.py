@@ -229,6 +229,11 @@ class Model:
             return (level, "system") if level else None
         return None
 
+    def may_flag(self, actor: Actor, space: Space, level: int) -> bool:
+        """A person who manages the space; others for themselves alone."""
+        alone = space.owner == actor.principal and space.kind != "shared"
+        return level == MANAGE and (alone or actor.kind == "user")
+
     def _system_level(self, actor: Actor, space: Space) -> int:
         if space.members is not None:
             return max((space.members.get(name, 0) for name in actor.listed_as), default=0)
@@ -507,7 +512,7 @@ class Model:
         self, actor: Actor, ref: str | None, partition: str, draft: Draft
     ) -> tuple[Space, Callable[[str], Kept]]:
         space, level, _ = self.enter(actor, ref, READWRITE, writes=True)
-        if draft.always and level < MANAGE:
+        if draft.always and not self.may_flag(actor, space, level):
             raise Refused("access_denied")
         expires = self.expiry(partition, draft.ttl)
         old = None
@@ -547,7 +552,7 @@ class Model:
                 self._remove(own)
             return self._create(actor, space, partition, key, draft, expires)
         always = own.head.always
-        if level < MANAGE:
+        if not self.may_flag(actor, space, level):
             if draft.always not in (None, always):
                 raise Refused("access_denied")
         elif draft.always is not None:
@@ -602,7 +607,7 @@ class Model:
 
     def edit(self, actor: Actor, target: Target, changes: Changes, expected: int | None) -> Callable[[], Row]:
         space, level, _ = self.seek(actor, target, writes=True, shows=True)
-        if changes.always is not None and level < MANAGE:
+        if changes.always is not None and not self.may_flag(actor, space, level):
             raise Refused("access_denied")
 
         def write() -> Row:
@@ -670,7 +675,7 @@ class Model:
             row = self._found(actor, target, space, expected)
             if there is not space:
                 self._require_delete(actor, row, level)
-                if row.head.always and there_level < MANAGE:
+                if row.head.always and not self.may_flag(actor, there, there_level):
                     raise Refused("access_denied")
             elif key == row.head.key:
                 return row
@@ -707,7 +712,7 @@ class Model:
             state = replace(
                 earlier,
                 expires_us=row.head.expires_us if lapsed else earlier.expires_us,
-                always=earlier.always if level == MANAGE else row.head.always,
+                always=earlier.always if self.may_flag(actor, space, level) else row.head.always,
                 restores=back,
             )
             return self._append(row, actor, state, "undone")

@@ -195,9 +195,13 @@ def test_who_may_delete(kind: SpaceKind) -> None:
 
 
 @pytest.mark.parametrize("level", Level)
-def test_making_an_entry_always_apply_needs_manage(level: Level) -> None:
-    assert may_flag(Caller(BOT), level) is (level is Level.MANAGE)
-    assert may_flag(Caller(BOT, confirmed_by=ALICE), level)
+def test_making_an_entry_always_apply_needs_a_person_who_manages_the_space(level: Level) -> None:
+    team = space(SpaceKind.SHARED)
+    assert may_flag(Caller(ALICE), team, level) is (level is Level.MANAGE)
+    assert not may_flag(Caller(BOT), team, level)
+    assert not may_flag(Caller(ALICE, door="mcp"), team, level)
+    assert may_flag(Caller(BOT, confirmed_by=ALICE), team, level)
+    assert may_flag(Caller(ALICE, door="mcp"), space(SpaceKind.USER), level) is (level is Level.MANAGE)
 
 
 @pytest.mark.parametrize(("asked", "level"), [("read", Level.READWRITE), ("manage", Level.MANAGE)])

@@ -156,10 +156,13 @@ def may_share(decision: Decision) -> bool:
     return decision.reason in (Reason.OWN, Reason.GRANT)
 
 
-def may_flag(caller: Caller, level: Level) -> bool:
-    """Always-apply steers every later turn of everyone who reads the space, so it needs manage, or the yes of a person
-    who has it."""
-    return level is Level.MANAGE or caller.confirmed_by is not None
+def may_flag(caller: Caller, space: Space, level: Level) -> bool:
+    """Always-apply steers every later turn of everyone who reads the space, so it needs a person who manages it, or the
+    yes of one; who is no person may decide for themselves alone."""
+    if caller.confirmed_by is not None:
+        return True
+    alone = space.name.owner == caller.principal and space.kind is not SpaceKind.SHARED
+    return level is Level.MANAGE and (alone or is_person(caller))
 
 
 def sees(caller: Caller, space: Space, entry: Entry, now: int) -> bool:

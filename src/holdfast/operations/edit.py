@@ -182,8 +182,8 @@ def rename(
 
 
 def _require_flag(entered: Entered) -> None:
-    if not may_flag(entered.caller, entered.level):
-        raise AccessDenied("Always-apply needs manage in this space.")
+    if not may_flag(entered.caller, entered.space, entered.level):
+        raise AccessDenied("Always-apply needs a person who manages this space.")
 
 
 def _changed(engine: Engine, entry: Entry, changes: Changes) -> Content:

@@ -51,7 +51,7 @@ from holdfast.storage.sealed_transaction import SealedTransaction, State
 
 T = TypeVar("T")
 
-_FLAG_NEEDS_MANAGE = "Always-apply needs manage in this space."
+_FLAG_NEEDS_MANAGE = "Always-apply needs a person who manages this space."
 
 _tuple = tuple.__new__
 """Makes a named tuple without the function Python puts before it, at half its price."""
@@ -307,7 +307,7 @@ def _checked(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -
     content = _check_words(engine.limits, entered.caller, profile, draft)
     if not content.key:
         content = _tuple(Content, (_made_key(engine, draft), *content[1:]))
-    if draft.always_inject and not may_flag(entered.caller, entered.level):
+    if draft.always_inject and not may_flag(entered.caller, entered.space, entered.level):
         raise AccessDenied(_FLAG_NEEDS_MANAGE)
     return scrubbed(engine, content) if profile.scrubbed and not draft.encrypted else (content, ())
 
@@ -406,7 +406,7 @@ def _always_inject(ready: _Ready, head: Head) -> bool:
     """Who may not flag changes nothing about it, neither by saying so nor by leaving it out."""
     before = head.entry is not None and head.entry.always_inject
     said = ready.draft.always_inject
-    if may_flag(ready.entered.caller, ready.entered.level):
+    if may_flag(ready.entered.caller, ready.entered.space, ready.entered.level):
         left_out = before and ready.profile.keeps_omitted
         return left_out if said is None else said
     if said is not None and said != before:

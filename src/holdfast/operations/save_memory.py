@@ -164,7 +164,9 @@ def _needs_a_person(caller: Caller, entered: Entered, saving: Saving, same: Entr
         return False
     before = same is not None and same.always_inject
     applies = before if saving.always_inject is None else saving.always_inject
-    return (applies or before) and (asks_for_another(caller) or not may_flag(caller, entered.level))
+    return (applies or before) and (
+        asks_for_another(caller) or not may_flag(caller, entered.space, entered.level)
+    )
 
 
 def _shown(saving: Saving, same: Entry | None) -> str:
@@ -200,7 +202,11 @@ def _look_again(
     engine: Engine, tx: Transaction, entered: Entered, saving: Saving, found: _Found, now: int
 ) -> None:
     """Two who save the same at once must not make two of it: what came meanwhile is looked at before writing."""
-    if found.same is not None or saving.supersedes is not None or not entered.space.stored:
+    if found.same is not None or saving.supersedes is not None:
+        return
+    if not entered.space.stored:
+        if tx.spaces.by_name(engine.sealed.blind_space(entered.space.name)) is not None:
+            raise StaleKeys(entered.space.id)
         return
     for entry in _entries(engine, entered, tx.entries, found.seq, now):
         if compare(saving.hint, entry.hint).verdict in _MERGES:

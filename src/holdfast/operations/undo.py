@@ -80,7 +80,7 @@ def _state(sought: Sought, entry: Entry, earlier: Revision, now: int) -> State:
     return State(
         expires_us=entry.expires_us if expired else earlier.expires_us,
         always_inject=earlier.always_inject
-        if may_flag(sought.entered.caller, sought.entered.level)
+        if may_flag(sought.entered.caller, sought.entered.space, sought.entered.level)
         else entry.always_inject,
         encrypted=earlier.encrypted,
         quarantined=entry.quarantined or earlier.quarantined,

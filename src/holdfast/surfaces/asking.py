@@ -7,15 +7,17 @@ from typing import Any
 
 from holdfast.contracts.storage import Job
 from holdfast.domain.access import asks_as_model
-from holdfast.domain.errors import ConfirmationRequired
+from holdfast.domain.errors import ConfirmationRequired, NotText
 from holdfast.domain.partition import Partition
+from holdfast.domain.retention import whole_seconds
 from holdfast.domain.scope import Everything, OneEntry, OneKey, Runs, parse_scope
 from holdfast.operations import remove
 from holdfast.operations.answers import Forgotten
 from holdfast.operations.propose import Wanted, propose
 from holdfast.operations.record import record
+from holdfast.operations.remember import Draft
 from holdfast.operations.work import Steps, Work, Write
-from holdfast.surfaces.seat import Seat
+from holdfast.surfaces.seat import Seat, SpaceId
 
 
 def ask_a_person(seat: Seat, wanted: Wanted) -> Steps[Any]:
@@ -30,6 +32,26 @@ def ask_a_person(seat: Seat, wanted: Wanted) -> Steps[Any]:
         raise refusal
 
     return Steps(run)
+
+
+def ask_to_apply(seat: Seat, space: SpaceId, draft: Draft) -> Steps[Any]:
+    """What a model wants to apply always to everybody who reads a space."""
+    text, scrub = draft.text, seat.engine.scrub
+    if not isinstance(text, str):
+        raise NotText
+    said = {
+        "text": scrub(text).text,
+        "key": draft.key,
+        "hint": None if draft.hint is None else scrub(draft.hint).text,
+        "category": draft.category,
+        "tags": None if draft.tags is None else list(draft.tags),
+        "ttl": whole_seconds(draft.ttl),
+        "space": None if space is None else str(space),
+        "always_inject": True,
+    }
+    arguments = {name: value for name, value in said.items() if value is not None}
+    shown = f"Save in {space}, always applied:\n{draft.key or ''}\n\n{text}"
+    return ask_a_person(seat, Wanted("core.remember", arguments, shown, space))
 
 
 def forgetting(seat: Seat, what: str, scope: str, partitions: tuple[Partition, ...]) -> Work[Forgotten]:

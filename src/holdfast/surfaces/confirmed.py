@@ -18,9 +18,11 @@ from holdfast.surfaces.wire import assistant_calls as assistant
 from holdfast.surfaces.wire import core_calls as core
 from holdfast.surfaces.wire import fact_calls as facts
 from holdfast.surfaces.wire import store_calls as stores
+from holdfast.surfaces.wire.answers import STORED
 from holdfast.surfaces.wire.call import Call
 
 CONFIRMED: Mapping[str, tuple[Call, Level]] = {
+    "core.remember": (replace(core.REMEMBER, answer=STORED), Level.MANAGE),
     "core.forget": (core.FORGET, Level.MANAGE),
     "facts.forget": (facts.FACT_FORGET, Level.MANAGE),
     "core.share": (core.SHARE, Level.READWRITE),

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from holdfast.domain.access import asks_as_model
 from holdfast.domain.context import BUDGET, Context, check_budget
 from holdfast.domain.entry import Entry, Revision
 from holdfast.domain.errors import InvalidField, NotFound
@@ -33,7 +34,7 @@ from holdfast.operations.share import Unshared
 from holdfast.operations.spaces import SpaceInfo
 from holdfast.operations.verify_audit import Reading, readers
 from holdfast.operations.work import Steps, Work, Write
-from holdfast.surfaces.asking import forgetting
+from holdfast.surfaces.asking import ask_to_apply, forgetting
 from holdfast.surfaces.many import not_kept, profile_of, remember_many
 from holdfast.surfaces.seat import (
     Seat,
@@ -86,7 +87,7 @@ class CoreCalls:
         derived_from: Iterable[str | UUID] | None = None,
         expected_revision: int | None = None,
         idempotency_key: str | None = None,
-    ) -> Write[Remembered]:
+    ) -> Work[Remembered]:
         """Keeps a memory. The same key again appends a revision: what is left out stays as it was, but for the time to
         live, which is what this call says (none unless given). What it `supersedes` (an id) goes to the trash with it.
         The answer's `similar` lists memories that say nearly the same, its `advice` what is doubtful about the text.
@@ -101,6 +102,8 @@ class CoreCalls:
         draft: Draft = _tuple(Draft, said)
         where = None if space is None else space_of(space)
         profile = CORE if in_context is True else profile_of(in_context)
+        if always_inject and where is not None and asks_as_model(self._seat.caller):
+            return ask_to_apply(self._seat, where, draft)
         near = partial(_similar_to, self._seat) if in_context else None
         return remembering(self._seat, Asked(profile, where, draft), near)
 
