@@ -20,7 +20,7 @@ FETCH := $(PY) -m holdfast model fetch
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help run test check bench model faults faults-processes faults-kill faults-postgres faults-server faults-load \
-	faults-http faults-isolation faults-mirror conformance docs lock clean
+	faults-rotation faults-http faults-isolation faults-mirror conformance docs lock clean
 
 help: ## List the recipes
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,7 +46,7 @@ bench: $(RUN_READY) ## Measure and print all figures of bench/
 model: $(RUN_READY) ## Fetch the embedder's model, once for all stores of this user; repairs it too
 	@$(FETCH)
 
-faults: faults-processes faults-kill faults-postgres faults-server faults-load faults-http faults-isolation faults-mirror ## Run every long fault run, one after the other
+faults: faults-processes faults-kill faults-postgres faults-server faults-load faults-rotation faults-http faults-isolation faults-mirror ## Run every long fault run, one after the other
 
 faults-processes: $(DEV_READY) ## Many processes write one file at once
 	$(FAULTS) -k processes
@@ -62,6 +62,9 @@ faults-server: $(DEV_READY) ## The server is drained, killed and started again
 
 faults-load: $(DEV_READY) ## Fifty clients for half an hour: no error, flat memory
 	$(FAULTS) -k test_load -s
+
+faults-rotation: $(DEV_READY) ## 100,000 entries get new keys while a server answers
+	$(FAULTS) -k test_rotation -s
 
 faults-http: $(DEV_READY) ## Schemathesis tries every route, at least 5,000 cases
 	HOLDFAST_FAULTS=long $(PYTEST) tests/http/test_openapi.py -k schemathesis -s --timeout=3600

@@ -15,6 +15,7 @@ FIGURES = {
     "reads": "get by key against a bare point read",
     "cached": "an answer of a cached tool against a get by key",
     "writes": "durable writes against a bare loop of the same statements, and fsyncs",
+    "safety": "what scrubbing, coaching and the audit log cost of a write; a context",
     "growth": "get and list in a small and in a large file",
     "erase": "what a purge costs",
     "recall": "how well recall finds, beside plain FTS5 and FTS5 with vectors by ranks",

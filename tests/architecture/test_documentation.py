@@ -368,6 +368,24 @@ def test_the_threat_model_names_every_column() -> None:
     assert missing == []
 
 
+def test_every_line_of_the_threat_model_that_says_cannot_names_its_tests() -> None:
+    page = text_of("docs/threat-model.md")
+    attackers = page.partition("## What attackers can and cannot do")[2].partition("\n## ")[0]
+    lines = [line.replace("\n", " ") for line in re.findall(r"^- .*(?:\n  .*)*", attackers, re.M)]
+    numbered = set(re.findall(r"^(\d+)\. `tests/", page, re.M))
+    named = {number for line in lines for number in re.findall(r"\[\[(\d+)\]", line)}
+    assert named <= numbered
+    assert [line for line in lines if line.startswith("- Cannot") and "[[" not in line] == []
+    for attacker in (
+        "the file",
+        "a token",
+        "a poisoned web page",
+        "a malicious agent",
+        "a curious administrator",
+    ):
+        assert re.search(rf"^### .*{attacker}", attackers, re.M)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_test_that_a_page_names_exists(page: Path) -> None:
     missing = [

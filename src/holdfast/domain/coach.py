@@ -133,11 +133,25 @@ def _addresses(text: str) -> bool:
 
 
 def _speaks_to_it(plain: str, held: frozenset[str]) -> bool:
-    if any(_matches(sign, plain, held) for sign in ADDRESSING):
-        return True
+    for word in held:
+        for sign in _BY_WORD.get(word, ()):
+            if _matches(sign, plain, held):
+                return True
     return not plain.isascii() and any(
         all(any(sign in plain for sign in group) for group in groups) for groups in FAR_SIGNS
     )
+
+
+def _by_word() -> Mapping[str, tuple[Sign, ...]]:
+    """The signs that a word may be the first need of: of all signs a text with this word calls for a few."""
+    signs: dict[str, tuple[Sign, ...]] = {}
+    for sign in ADDRESSING:
+        for word in sign.needs[0]:
+            signs[word] = (*signs.get(word, ()), sign)
+    return signs
+
+
+_BY_WORD = _by_word()
 
 
 def _matches(sign: Sign, plain: str, held: frozenset[str]) -> bool:

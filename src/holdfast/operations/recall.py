@@ -241,7 +241,8 @@ def _vector(
         if (people := each.view.prepared.people_named(text))
         for name in each.view.spoke(people)
     }
-    return engine.index.query_vector(in_first_person(text, named), serving)
+    # An embedder may be somebody else's: it is told no secret of a question, as it is told none of a note.
+    return engine.index.query_vector(in_first_person(engine.scrub(text).text, named), serving)
 
 
 def _keep_signals(engine: Engine, searched: Sequence[Searched], serving: ModelRow | None) -> None:
