@@ -146,7 +146,7 @@ def test_serve_hands_its_settings_to_the_server(
 
     seen: list[Settings] = []
 
-    def serve(settings: Settings) -> int:
+    def serve(settings: Settings, *_: object) -> int:
         seen.append(settings)
         return 3
 

@@ -55,6 +55,22 @@ def _renew_fact(service: Service, who: str) -> Request:
     return "POST", "memory/renew", {"key": key}
 
 
+def _kv(service: Service, who: str) -> str:
+    key = f"once-{next(_numbers)}"
+    service.send(f"kv/{key}", {"value": "v"}, "PUT", who=who)
+    return key
+
+
+def _saving() -> dict[str, str]:
+    number = next(_numbers)
+    return {"scope": "user", "recallHint": f"subject{number} topic{number}", "content": f"fact {number}"}
+
+
+def _saved(service: Service, who: str) -> str:
+    id: str = service.send("assistant/saveMemory", _saving(), who=who).json()["id"]
+    return id
+
+
 WRITES: dict[str, Prepare] = {
     "remember": lambda service, who: ("POST", "remember", {"text": "once"}),
     "remember/batch": lambda service, who: (
@@ -124,10 +140,59 @@ WRITES: dict[str, Prepare] = {
     "memory/store": lambda service, who: ("POST", "memory/store", {"key": "once", "value": "v"}),
     "memory/renew": _renew_fact,
     "memory/forget": lambda service, who: ("POST", "memory/forget", {"scope": "key:once"}),
+    "memory/tool": lambda service, who: (
+        "POST",
+        "memory/tool",
+        {"command": "create", "path": f"/memories/once-{next(_numbers)}", "content": "v"},
+    ),
+    "agents/{id}/memory-settings": lambda service, who: (
+        "PUT",
+        f"agents/bot-{next(_numbers)}/memory-settings",
+        {"enabled": False},
+    ),
+    "kv/{key} PUT": lambda service, who: ("PUT", f"kv/once-{next(_numbers)}", {"value": "v"}),
+    "kv/{key} DELETE": lambda service, who: ("DELETE", f"kv/{_kv(service, who)}", None),
+    "anthropic/memory": lambda service, who: (
+        "POST",
+        "anthropic/memory",
+        {"command": "create", "path": f"/memories/once-{next(_numbers)}", "file_text": "v"},
+    ),
+    "user-memory": lambda service, who: (
+        "POST",
+        "user-memory",
+        {
+            "action": "upsert",
+            "name": f"once-{next(_numbers)}",
+            "type": "user",
+            "description": "d",
+            "body": "b",
+        },
+    ),
+    "assistant/saveMemory": lambda service, who: ("POST", "assistant/saveMemory", _saving()),
+    "assistant/deleteMemory": lambda service, who: (
+        "POST",
+        "assistant/deleteMemory",
+        {"id": _saved(service, who)},
+    ),
+    "assistant/setMemoryAlwaysInject": lambda service, who: (
+        "POST",
+        "assistant/setMemoryAlwaysInject",
+        {"id": _saved(service, who), "alwaysInject": True},
+    ),
+    "undo": lambda service, who: (
+        "POST",
+        "undo",
+        {"actor": "agent:nobody", "since": "2026-01-01T00:00:00Z", "apply": True},
+    ),
     "chats/{chat}/participants": lambda service, who: ("PUT", "chats/c/participants", ["user:alice"]),
     "systems/{system}/access": lambda service, who: ("PUT", "systems/s/access", {"user:alice": "read"}),
     "rules/{role}": lambda service, who: ("PUT", "rules/guest", {"ai.memory.read": True}),
 }
+
+
+INTERNAL = "stores/{store}/internal/{key}"
+ONCE_BY_THEMSELVES = {"proposals/{id}/approve", "proposals/{id}/refuse", "quarantine/{id}/approve", INTERNAL}
+"""What can be answered only once, and what only an agent may do, have tests of their own."""
 
 
 def _do(service: Service, request: Request, key: str, who: str = "writer") -> httpx2.Response:
@@ -153,9 +218,16 @@ def test_a_write_that_is_repeated_with_its_key_is_done_once_and_answered_alike(
     assert again.headers.get("etag") == first.headers.get("etag")
 
 
+def test_what_a_skill_keeps_is_kept_once_too(service: Service) -> None:
+    headers = {"Authorization": f"Bearer {service.token('bot', kind='agent')}", "Idempotency-Key": _key()}
+    for value, status in (("v", 200), ("v", 200), ("other", 409)):
+        answered = service.send("stores/bot/internal/once", {"value": value}, "PUT", headers=headers)
+        assert answered.status_code == status, answered.text
+
+
 def test_every_route_that_writes_is_among_them() -> None:
     written = {route.path for route in ROUTES if route.call.writes}
-    assert {name.partition(" ")[0] for name in WRITES} == written
+    assert {name.partition(" ")[0] for name in WRITES} == written - ONCE_BY_THEMSELVES
 
 
 def test_undoing_twice_with_one_key_goes_back_once(service: Service) -> None:

@@ -235,16 +235,15 @@ def store_fact(world: World) -> None:
 
 @step(12)
 def plant_private(world: World) -> None:
-    """Files and the assistant's rows, in users' spaces above all."""
+    """The assistant's rows, in users' spaces above all."""
     actor = world.actor()
     if not world.model.may(actor, writes=True):
         return
     open_to = [space for space in world.model.spaces if world.model.level(actor, space) >= READWRITE]
     shared = [space for space in open_to if space.kind == "user"] or open_to
     space = world.rng.choice(shared if world.chance(0.7) else open_to)
-    partition = world.rng.choice(("files", "assistant"))
     draft = Draft(world.text(), hint=f"about {world.marks.new()}", ttl=_ttl(world, 0.4))
-    world.plant(actor, partition, space, world.key(), draft)
+    world.plant(actor, space, world.key(), draft)
 
 
 # Reading

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from holdfast.domain.principal import Caller as EngineCaller
 from holdfast.domain.principal import parse_grantee
-from holdfast.domain.profile import ASSISTANT, FILES
+from holdfast.domain.profile import ASSISTANT
 from holdfast.entrypoints.python import Memory
 from holdfast.operations.remember import Asked
 from holdfast.operations.remember import Draft as EngineDraft
@@ -60,7 +60,6 @@ KEYS = ("plan", "plan/one", "plan/two", "home", "note")
 """Names that everybody uses."""
 CATEGORIES = ("work", "play")
 TAGS = ("red", "blue")
-PRIVATE = {"files": FILES, "assistant": ASSISTANT}
 
 
 class Leak(AssertionError):
@@ -398,8 +397,8 @@ class World:
         self.equal(found, expected, "remembered")
         return row
 
-    def plant(self, actor: Actor, partition: str, space: Space, key: str, draft: Draft) -> None:
-        """An entry of a vocabulary that has no door yet."""
+    def plant(self, actor: Actor, space: Space, key: str, draft: Draft) -> None:
+        """An entry in a room that is its owner's alone in a user's space."""
         engine = self.memory.running.opened.engine
         assert engine is not None
         user = None if actor.session_user is None else parse_grantee(actor.session_user)
@@ -412,9 +411,9 @@ class World:
             roles=frozenset(actor.roles),
         )
         said = EngineDraft(draft.text, key, draft.hint, ttl=draft.ttl)
-        asked = Asked(PRIVATE[partition], UUID(space.id), said)
+        asked = Asked(ASSISTANT, UUID(space.id), said)
         kept = engine.write(Write(lambda: engine_remember(engine, caller, asked)))
-        _, write = self.model.remember(actor, space.id, partition, draft)
+        _, write = self.model.remember(actor, space.id, "assistant", draft)
         row = write(kept.key).row
         self.adopt(row, str(kept.id))
         self.equal(kept.revision, row.revision, "revision of a planted row")
