@@ -12,7 +12,7 @@ from holdfast.surfaces.wire.shape import SWITCH, TEXT, Part, Shape
 from holdfast.surfaces.wire.words import LINE, NAME, field
 
 _KEY = field("key", Kind.TEXT, "The name.", "timezone", missing=MissingKey, wrong=InvalidKey)
-_NAMESPACE = field("namespace", Kind.TEXT, "A room of keys of its own.", bounds=LINE)
+_NAMESPACE = field("namespace", Kind.TEXT, "A room of keys of its own.")
 KEPT: Shape[bool] = Shape(
     "KvKept", (Part("persisted", SWITCH, lambda kept: kept),), lambda shown: bool(shown["persisted"])
 )
@@ -28,7 +28,7 @@ KV_SET = Call(
     (
         replace(_KEY, bounds=NAME),
         field("value", Kind.TEXT, "The text.", "Europe/Lisbon", missing=MissingValue),
-        _NAMESPACE,
+        replace(_NAMESPACE, bounds=LINE),
     ),
     KEPT,
     writes=True,
