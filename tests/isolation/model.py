@@ -3,6 +3,7 @@ time without a line of the engine. Refusals are codes; what has expired stays un
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -16,6 +17,9 @@ TRASH_US = 30 * DAY * SECOND
 RECEIPT_US = DAY * SECOND
 
 SEARCH, READ, READWRITE, MANAGE = 1, 2, 3, 4
+NAME = re.compile("[A-Za-z0-9_-]{1,64}")
+"""Of a file."""
+TYPES = ("user", "feedback", "project", "reference")
 LEVELS = ("", "search", "read", "readwrite", "manage")
 ROOMS = ("notes", "facts", "stores", "files", "assistant")
 """What a model may see; `internal` is beside them."""
@@ -612,6 +616,8 @@ class Model:
 
         def write() -> Row:
             row = self._found(actor, target, space, expected)
+            if row.partition == "files" and changes.category not in (None, *TYPES):
+                raise Refused("invalid_type")
             return self._append(row, actor, self._changed(row, changes), "edited")
 
         return write
@@ -673,6 +679,10 @@ class Model:
 
         def write() -> Row:
             row = self._found(actor, target, space, expected)
+            if row.partition == "files" and not NAME.fullmatch(key):
+                raise Refused("invalid_name")
+            if row.partition == "files" and there is not space:
+                raise Refused("invalid_field")
             if there is not space:
                 self._require_delete(actor, row, level)
                 if row.head.always and not self.may_flag(actor, there, there_level):

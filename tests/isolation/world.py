@@ -45,6 +45,8 @@ STATUS = {
     "conflict": 409,
     "precondition_failed": 412,
     "invalid_field": 400,
+    "invalid_name": 400,
+    "invalid_type": 400,
     "invalid_level": 400,
     "invalid_scope": 400,
     "ttl_too_short": 400,
