@@ -13,6 +13,8 @@ from tests.doors.served import Host
 from tests.support import FixedClock
 
 DOORS = ("python", "python, awaited", "http")
+SPOKEN = frozenset({"test_facts", "test_forget", "test_bad_input", "test_recall", "test_context"})
+"""Where what is proven is offered as a tool: there MCP is a door too; elsewhere it would be HTTP once more."""
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +34,13 @@ def clock() -> FixedClock:
     return FixedClock()
 
 
-@pytest.fixture(params=DOORS)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "door" in metafunc.fixturenames:
+        spoken = metafunc.module.__name__.rpartition(".")[2] in SPOKEN
+        metafunc.parametrize("door", [*DOORS, "mcp"] if spoken else DOORS, indirect=True)
+
+
+@pytest.fixture
 def door(request: pytest.FixtureRequest, portal: Portal, host: Host, clock: FixedClock) -> Iterator[Door]:
     door = Door(request.param, clock, portal, host)
     yield door

@@ -11,6 +11,7 @@ import holdfast
 from holdfast.contracts.directory import Directory
 from holdfast.entrypoints import waiting
 from holdfast.entrypoints.python import AsyncMemory, Memory
+from tests.doors.agents import SpokenMemory
 from tests.doors.served import Host, Served
 from tests.support import FixedClock
 
@@ -95,6 +96,8 @@ class Door:
         }
         if self.name == "python":
             memory = holdfast.open(where, **options)
+        elif self.name == "mcp":
+            memory = cast(Memory, SpokenMemory(holdfast.open(where, **options), self._host))
         elif self.name == "http":
             memory = cast(Memory, Served(holdfast.open(where, **options), self._host))
         else:

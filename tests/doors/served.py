@@ -14,6 +14,7 @@ import uvicorn
 from holdfast import Client
 from holdfast.domain.limits import check_list, check_mapping
 from holdfast.domain.principal import UNKNOWN, check_subject
+from holdfast.entrypoints.http.agents import OpenDoor
 from holdfast.entrypoints.http.app import create_app
 from holdfast.entrypoints.http.protocol import TimedProtocol
 from holdfast.entrypoints.http.secret import Secret
@@ -68,9 +69,15 @@ class Host:
         self._server.should_exit = True
         self._thread.join()
 
-    def serve(self, memory: Memory) -> str:
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        return self._loop
+
+    def serve(self, memory: Memory, agents: OpenDoor | None = None) -> str:
         number = str(next(self._numbers))
-        self._apps[number] = create_app(memory.running, load(rate_per_minute=0), SECRET, lambda: START)
+        self._apps[number] = create_app(
+            memory.running, load(rate_per_minute=0), SECRET, lambda: START, agents
+        )
         port = self._server.servers[0].sockets[0].getsockname()[1]
         return f"http://127.0.0.1:{port}/{number}"
 
@@ -79,10 +86,11 @@ class Served:
     """A memory on a server. Who somebody is goes into a token, as a host would put it there; what a door does not offer
     (settling, sweeping, keys) is asked of the memory itself."""
 
-    def __init__(self, memory: Memory, host: Host) -> None:
+    def __init__(self, memory: Memory, host: Host, agents: OpenDoor | None = None) -> None:
         self._memory = memory
-        self._url = host.serve(memory)
+        self._url = host.serve(memory, agents)
         self._clients: list[Client] = []
+        self.tokens: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._memory, name)
@@ -98,6 +106,7 @@ class Served:
         )
         client = Client(self._url, token, retries=0)
         self._clients.append(client)
+        self.tokens.append(token)
         return client
 
     def user(
