@@ -22,5 +22,6 @@ def fresh_bytes(count: int) -> bytes:
         return drawn[:count]
 
 
-# A child process must not give out what its parent is going to.
-os.register_at_fork(after_in_child=_drawn.clear)
+# A child process must not give out what its parent is going to. Windows knows no such children.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_drawn.clear)
