@@ -251,7 +251,7 @@ def test_what_a_caller_does_to_an_answer_changes_no_later_answer(memory: Memory)
 @pytest.mark.parametrize(
     "output",
     [(1, 2), {1: "a"}, {"a": (1,)}, object(), {1, 2}, float("nan"), [float("inf")], "\ud800", 1 + 2j],
-    ids=repr,
+    ids=lambda output: type(output).__name__,
 )
 def test_what_would_come_back_as_something_else_is_not_kept_and_that_is_counted_and_logged(
     memory: Memory, caplog: pytest.LogCaptureFixture, output: Any
