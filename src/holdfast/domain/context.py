@@ -7,15 +7,16 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from holdfast.domain.entry import Entry, Source
+from holdfast.domain.entry import Entry, Provenance, Source
 from holdfast.domain.errors import InvalidField
 from holdfast.domain.limits import KIB
 from holdfast.domain.partition import Partition
 from holdfast.domain.space import Space
-from holdfast.domain.times import to_datetime
+from holdfast.domain.times import DAY, to_datetime
 
 OPEN = "<holdfast-memory>"
 CLOSE = "</holdfast-memory>"
@@ -233,9 +234,19 @@ def _missing(part: Part, lines: Sequence[str]) -> int:
 
 
 def _written(entry: Entry) -> str:
-    provenance, day = entry.provenance, to_datetime(entry.updated_us).date().isoformat()
+    return f"{_author(entry.provenance)}, {_day(entry.updated_us // DAY)}"
+
+
+@lru_cache(maxsize=256)
+def _author(provenance: Provenance) -> str:
+    """A context has few authors and days, and a line of each for every entry."""
     source = f", source {provenance.source.value}" if provenance.source in _LESS_TRUSTED else ""
-    return f"by {quoted(provenance.by)}{source}, {day}"
+    return f"by {quoted(provenance.by)}{source}"
+
+
+@lru_cache(maxsize=256)
+def _day(number: int) -> str:
+    return to_datetime(number * DAY).date().isoformat()
 
 
 def _escape(odd: re.Match[str]) -> str:
