@@ -1,15 +1,22 @@
 """Proposals: what a model may not do alone waits for a person, who sees exactly what would be done."""
 
+import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from holdfast.domain.errors import ConfirmationRequired
+from holdfast.domain.principal import PrincipalKind, principal
+from holdfast.entrypoints import calling
 from holdfast.entrypoints.python import Memory, Own
 from holdfast.operations.propose import Wanted, propose
 from holdfast.operations.work import Write
+from holdfast.surfaces.wire import core_calls, store_calls
+from holdfast.surfaces.wire.call import Call
 from tests.doors.looking import refused
 from tests.doors.models import agent_model, model_of
+from tests.doors.portal import Door
 from tests.support import FixedClock
 
 MINUTES = 60
@@ -239,3 +246,91 @@ def test_no_machine_makes_anything_apply_always_to_others(memory: Memory, alice:
         bot.flag("tone", space="shared:team", always_inject=True)
     bot.remember("Answer briefly", key="tone", always_inject=True)
     assert "Answer briefly" in bot.context().text
+
+
+def test_the_owner_of_an_agent_that_works_for_nobody_answers(memory: Memory, alice: Own) -> None:
+    agent = agent_model(memory, "bot", owner=principal(PrincipalKind.USER, "alice"))
+    agent.remember("mine", key="k")
+    id = proposed(lambda: agent.forget("all"))
+    assert memory.user("bob").people.proposals() == []
+    [waiting] = alice.people.proposals()
+    assert (str(waiting.id), waiting.proposer) == (id, "agent:bot")
+    assert alice.people.approve(id).result["deleted"] == 1
+    assert agent.list() == []
+
+
+def test_the_owner_is_known_when_the_token_does_not_say_it_again(memory: Memory, alice: Own) -> None:
+    memory.user("root", roles=["admin"]).agents.set_memory_settings("bot", owner="alice")
+    id = proposed(lambda: agent_model(memory, "bot").forget("all"))
+    assert alice.people.refuse(id).what == "core.forget"
+
+
+def test_whom_an_agent_works_for_answers_and_not_its_owner(memory: Memory, alice: Own) -> None:
+    owner = principal(PrincipalKind.USER, "carol")
+    id = proposed(lambda: agent_model(memory, "bot", user="alice", owner=owner).forget("all"))
+    assert memory.user("carol").people.proposals() == []
+    assert [str(each.id) for each in alice.people.proposals()] == [id]
+
+
+def test_a_share_that_a_model_asks_for_waits_for_a_person(memory: Memory, alice: Own) -> None:
+    model, guest = model_of(memory, "alice"), memory.agent("guest")
+    id = proposed(lambda: model.share("guest", level="readwrite", ttl=60))
+    assert alice.grants() == []
+    [waiting] = alice.people.proposals()
+    assert waiting.shown == "Share user:alice with guest at readwrite for 60 seconds."
+    assert waiting.arguments == {"grantee": "guest", "level": "readwrite", "ttl": 60}
+    assert alice.people.approve(id).result["grantee"] == "agent:guest"
+    assert guest.get("deploy", space="user:alice").text == "Deploys go through Konflux"
+    id = proposed(lambda: model.unshare("guest"))
+    assert alice.people.proposals()[0].shown == "Take back what guest may do in user:alice."
+    assert alice.people.approve(id).result == {"revoked": 1, "cascaded": 0}
+    with refused("access_denied"):
+        guest.get("deploy", space="user:alice")
+
+
+def test_what_a_model_may_not_share_anyway_is_asked_of_nobody(memory: Memory, alice: Own) -> None:
+    model = model_of(memory, "alice")
+    for call in (
+        lambda: model.share("guest", space="user:bob"),
+        lambda: model.unshare("guest", space="user:bob"),
+    ):
+        with refused("access_denied"):
+            call()
+    with refused("invalid_level"):
+        model.share("guest", level="own")
+    assert alice.people.proposals() == []
+
+
+def test_models_share_where_the_operator_lets_them(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOLDFAST_MODEL_SHARING", "on")
+    memory = door.open()
+    model = model_of(memory, "alice")
+    assert str(model.share("guest").grantee) == "agent:guest"
+    assert model.unshare("guest").revoked == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "given"),
+    [
+        (core_calls.FORGET, {"scope": "all"}),
+        (core_calls.SHARE, {"grantee": "guest"}),
+        (store_calls.MEMORY, {"command": "share", "agent": "guest"}),
+        (core_calls.REMEMBER, {"text": "Be brief", "space": "shared:team", "always_inject": True}),
+    ],
+)
+def test_a_call_that_is_sent_twice_asks_a_person_once(
+    memory: Memory, alice: Own, call: Call, given: dict[str, Any]
+) -> None:
+    alice.create_space("team")
+    seat = model_of(memory, "alice")._seat
+
+    def send(**more: Any) -> str:
+        return proposed(lambda: asyncio.run(calling.write(seat, call, {**given, **more}, "once")))
+
+    assert send() == send()
+    [waiting] = alice.people.proposals()
+    with refused("conflict"):
+        asyncio.run(calling.write(seat, core_calls.UNSHARE, {"grantee": "other"}, "once"))
+    assert alice.people.approve(waiting.id).approved
+    assert send() == str(waiting.id)
+    assert alice.people.proposals() == []

@@ -9,6 +9,7 @@ from typing import Any
 from holdfast.entrypoints.waiting import carry_out_async
 from holdfast.operations.once import once
 from holdfast.operations.work import Read, Steps, Write
+from holdfast.surfaces.asking import waits_for_a_person
 from holdfast.surfaces.seat import Seat
 from holdfast.surfaces.wire.call import Call
 
@@ -26,11 +27,16 @@ async def write(seat: Seat, call: Call, given: dict[str, Any], repeat: str | Non
     work = call.run(call.surface(seat), **given)
     if isinstance(work, Read):
         return await carry_out_async(seat, work)
-    if repeat is not None and call.repeat is None and not seat.is_off:
-        asked = call.run.__qualname__, given
+    if repeat is None or seat.is_off:
+        return await carry_out_async(seat, work)
+    asked = call.run.__qualname__, given
+    if isinstance(work, Steps) and work.proposes is not None:
+        asking = once(seat.engine, seat.caller, repeat, asked, work.proposes, str, str)
+        raise waits_for_a_person(await carry_out_async(seat, asking))
+    if call.repeat is None:
         work = once(seat.engine, seat.caller, repeat, asked, work, call.answer.show, call.answer.read)
-    elif repeat is not None and isinstance(work, Steps) and not seat.is_off:
-        await carry_out_async(seat, _claim(seat, repeat, (call.run.__qualname__, given)))
+    elif isinstance(work, Steps):
+        await carry_out_async(seat, _claim(seat, repeat, asked))
     return await carry_out_async(seat, work)
 
 

@@ -84,6 +84,14 @@ def note_owner(engine: Engine, caller: Caller) -> None:
     engine.sealed.store.submit(write)
 
 
+def owner_of(engine: Engine, agent: Principal) -> bytes | None:
+    """The blind id of whose agent it is, as far as that is known and nobody changed it in the file."""
+    row = engine.sealed.store.agents.get(engine.sealed.blind(agent))
+    if row is None or row.owner == _NOBODY or agent_code(engine.sealed.store_key, row) != row.mac:
+        return None
+    return row.owner
+
+
 def _require_owner(engine: Engine, caller: Caller, row: AgentRow | None) -> None:
     genuine = row is not None and agent_code(engine.sealed.store_key, row) == row.mac
     if caller.is_admin or (

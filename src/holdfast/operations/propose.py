@@ -26,6 +26,7 @@ from holdfast.domain.principal import Caller, Principal, PrincipalKind
 from holdfast.domain.proposal import Answered, Proposal
 from holdfast.domain.retention import PROPOSAL_US
 from holdfast.domain.space import SpaceName
+from holdfast.operations.agents import owner_of
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import SpaceRef, enter
 from holdfast.operations.spaces import enterable
@@ -62,10 +63,9 @@ class Confirmed(NamedTuple):
 def propose(engine: Engine, caller: Caller, wanted: Wanted) -> Job[Proposal]:
     now = engine.clock()
     space = enter(engine, caller, wanted.space, Op.READ, now).space
-    person = person_asked(caller)
     row = ProposalRow(
         uuid4(),
-        _NOBODY if person is None else engine.sealed.blind(person),
+        _who_answers(engine, caller),
         engine.sealed.blind(caller.principal),
         space.id if space.stored else STORE,
         0 if wanted.entry is None else number_of(wanted.entry),
@@ -86,8 +86,17 @@ def propose(engine: Engine, caller: Caller, wanted: Wanted) -> Job[Proposal]:
 
 
 def person_asked(caller: Caller) -> Principal | None:
-    """Whose yes it takes besides that of managers: the user who lent the token, or whom an agent works for."""
+    """Who is there to be asked: the user who lent the token, or whom an agent works for."""
     return caller.principal if caller.principal.kind is PrincipalKind.USER else caller.session_user
+
+
+def _who_answers(engine: Engine, caller: Caller) -> bytes:
+    """Whose yes it takes besides that of managers. Of an agent that works for nobody now it is its owner's, who need
+    not be there."""
+    person = person_asked(caller) or caller.owner
+    if person is not None:
+        return engine.sealed.blind(person)
+    return owner_of(engine, caller.principal) or _NOBODY
 
 
 def waiting(engine: Engine, caller: Caller, limit: int) -> list[Proposal]:

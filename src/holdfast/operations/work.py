@@ -28,6 +28,8 @@ class Steps(Generic[T]):
 
     run: Callable[[], T]
     off: Callable[[], T] | None = None
+    proposes: Write[str] | None = None
+    """When all that `run` does is to ask a person: what keeps the proposal and gives its id."""
 
 
 @dataclass(slots=True)

@@ -58,6 +58,7 @@ def _of_caller(caller: Caller) -> dict[str, Any]:
     return {
         "principal": _of_principal(caller.principal),
         "session_user": _of_principal(caller.session_user),
+        "owner": _of_principal(caller.owner),
         "chats": sorted(caller.chats),
         "systems": dict(caller.systems),
         "teams": sorted(caller.teams),
@@ -73,8 +74,8 @@ def _to_caller(said: dict[str, Any]) -> Caller:
     principal = _to_principal(said["principal"])
     assert principal is not None
     sets = {name: frozenset(said[name]) for name in ("chats", "teams", "roles")}
-    session_user = _to_principal(said["session_user"])
-    return Caller(**said | sets | {"principal": principal, "session_user": session_user})
+    people = {name: _to_principal(said.get(name)) for name in ("session_user", "owner")}
+    return Caller(**said | sets | people | {"principal": principal})
 
 
 def _of_principal(principal: Principal | None) -> list[str] | None:

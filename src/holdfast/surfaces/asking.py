@@ -1,37 +1,53 @@
 """Asking a person first, for calls whose answer has no room for a proposal: they are refused with its id. And
-forgetting, which several vocabularies share: of the most a model may only ask."""
+forgetting and sharing, which several vocabularies have: for the most of these a model may only ask."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from holdfast.contracts.storage import Job
 from holdfast.domain.access import asks_as_model
 from holdfast.domain.errors import ConfirmationRequired, NotText
+from holdfast.domain.grant import Grant
 from holdfast.domain.partition import Partition
-from holdfast.domain.retention import whole_seconds
+from holdfast.domain.retention import Ttl, whole_seconds
 from holdfast.domain.scope import Everything, OneEntry, OneKey, Runs, parse_scope
-from holdfast.operations import remove
+from holdfast.domain.space import own_space
+from holdfast.operations import remove, share
 from holdfast.operations.answers import Forgotten
 from holdfast.operations.propose import Wanted, propose
 from holdfast.operations.record import record
 from holdfast.operations.remember import Draft
+from holdfast.operations.share import Unshared
 from holdfast.operations.work import Steps, Work, Write
 from holdfast.surfaces.seat import Seat, SpaceId
 
 
-def ask_a_person(seat: Seat, wanted: Wanted) -> Steps[Any]:
-    """Keeps the proposal, then refuses: what is raised inside a write would take the proposal back with it."""
+def ask_a_person(seat: Seat, wanted: Wanted, prepared: Callable[[], Job[Any]] | None = None) -> Steps[Any]:
+    """Keeps the proposal, then refuses: what is raised inside a write would take the proposal back with it. What is
+    refused while it is `prepared` is refused at once; nobody is asked for it."""
+
+    def prepare() -> Job[str]:
+        if prepared is not None:
+            prepared()
+        asking = propose(seat.engine, seat.caller, wanted)
+        return lambda tx: str(asking(tx).id)
+
+    proposes = Write(prepare)
 
     def run() -> Any:
-        proposal = seat.engine.write(Write(lambda: propose(seat.engine, seat.caller, wanted)))
-        refusal = ConfirmationRequired(
-            f"A person must confirm this within 10 minutes: `holdfast proposals approve {proposal.id}`, or on the page."
-        )
-        refusal.proposal = str(proposal.id)
-        raise refusal
+        raise waits_for_a_person(seat.engine.write(proposes))
 
-    return Steps(run)
+    return Steps(run, proposes=proposes)
+
+
+def waits_for_a_person(proposal: str) -> ConfirmationRequired:
+    refusal = ConfirmationRequired(
+        f"A person must confirm this within 10 minutes: `holdfast proposals approve {proposal}`, or on the page."
+    )
+    refusal.proposal = proposal
+    return refusal
 
 
 def ask_to_apply(seat: Seat, space: SpaceId, draft: Draft) -> Steps[Any]:
@@ -46,12 +62,52 @@ def ask_to_apply(seat: Seat, space: SpaceId, draft: Draft) -> Steps[Any]:
         "category": draft.category,
         "tags": None if draft.tags is None else list(draft.tags),
         "ttl": whole_seconds(draft.ttl),
-        "space": None if space is None else str(space),
+        "space": _named(space),
         "always_inject": True,
     }
-    arguments = {name: value for name, value in said.items() if value is not None}
     shown = f"Save in {space}, always applied:\n{draft.key or ''}\n\n{text}"
-    return ask_a_person(seat, Wanted("core.remember", arguments, shown, space))
+    return ask_a_person(seat, Wanted("core.remember", _only_said(said), shown, space))
+
+
+def must_ask_to_share(seat: Seat) -> bool:
+    return not seat.is_off and asks_as_model(seat.caller) and not seat.engine.model_may_share
+
+
+def sharing(seat: Seat, space: SpaceId, grantee: str, level: str, ttl: Ttl) -> Work[Grant]:
+    def prepare() -> Job[Grant]:
+        return share.share(seat.engine, seat.caller, space, grantee, level, ttl)
+
+    if not must_ask_to_share(seat):
+        return Write(prepare)
+    seconds = whole_seconds(ttl)
+    said = {"grantee": grantee, "space": _named(space), "level": level, "ttl": seconds}
+    until = f" for {seconds} seconds." if seconds else "."
+    shown = f"Share {_told(seat, space)} with {grantee} at {level}{until}"
+    return ask_a_person(seat, Wanted("core.share", _only_said(said), shown, space), prepare)
+
+
+def unsharing(seat: Seat, space: SpaceId, grantee: str) -> Work[Unshared]:
+    def prepare() -> Job[Unshared]:
+        return share.unshare(seat.engine, seat.caller, space, grantee)
+
+    if not must_ask_to_share(seat):
+        return Write(prepare)
+    said = {"grantee": grantee, "space": _named(space)}
+    shown = f"Take back what {grantee} may do in {_told(seat, space)}."
+    return ask_a_person(seat, Wanted("core.unshare", _only_said(said), shown, space), prepare)
+
+
+def _named(space: SpaceId) -> str | None:
+    return None if space is None else str(space)
+
+
+def _told(seat: Seat, space: SpaceId) -> str:
+    own = own_space(seat.caller.principal)
+    return f"{own.kind.label}:{own.ref}" if space is None else str(space)
+
+
+def _only_said(said: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def forgetting(seat: Seat, what: str, scope: str, partitions: tuple[Partition, ...]) -> Work[Forgotten]:

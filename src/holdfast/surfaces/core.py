@@ -34,7 +34,7 @@ from holdfast.operations.share import Unshared
 from holdfast.operations.spaces import SpaceInfo
 from holdfast.operations.verify_audit import Reading, readers
 from holdfast.operations.work import Steps, Work, Write
-from holdfast.surfaces.asking import ask_to_apply, forgetting
+from holdfast.surfaces.asking import ask_to_apply, forgetting, sharing, unsharing
 from holdfast.surfaces.many import not_kept, profile_of, remember_many
 from holdfast.surfaces.seat import (
     Seat,
@@ -102,7 +102,7 @@ class CoreCalls:
         draft: Draft = _tuple(Draft, said)
         where = None if space is None else space_of(space)
         profile = CORE if in_context is True else profile_of(in_context)
-        if always_inject and where is not None and asks_as_model(self._seat.caller):
+        if always_inject and where is not None and not self._seat.is_off and asks_as_model(self._seat.caller):
             return ask_to_apply(self._seat, where, draft)
         near = partial(_similar_to, self._seat) if in_context else None
         return remembering(self._seat, Asked(profile, where, draft), near)
@@ -390,15 +390,14 @@ class CoreCalls:
 
     def share(
         self, grantee: str, *, space: SpaceId = None, level: str = "read", ttl: Ttl = None
-    ) -> Write[Grant]:
-        """Lets `kind:id` (a bare id is an agent) into a space at search, read, readwrite or manage."""
-        seat = self._seat
-        return Write(lambda: share.share(seat.engine, seat.caller, space_of(space), grantee, level, ttl))
+    ) -> Work[Grant]:
+        """Lets `kind:id` (a bare id is an agent) into a space at search, read, readwrite or manage. A model only
+        proposes it."""
+        return sharing(self._seat, space_of(space), grantee, level, ttl)
 
-    def unshare(self, grantee: str, *, space: SpaceId = None) -> Write[Unshared]:
-        """Takes a grant back, and every re-share that stood on it."""
-        seat = self._seat
-        return Write(lambda: share.unshare(seat.engine, seat.caller, space_of(space), grantee))
+    def unshare(self, grantee: str, *, space: SpaceId = None) -> Work[Unshared]:
+        """Takes a grant back, and every re-share that stood on it. A model only proposes it."""
+        return unsharing(self._seat, space_of(space), grantee)
 
     def grants(self, *, space: SpaceId = None) -> Grants:
         """Who has been let into a space."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, TypeVar, assert_never
 
 from holdfast.contracts.storage import Job, Transaction
-from holdfast.domain.access import MODEL_DOORS, Op, asks_as_model
+from holdfast.domain.access import MODEL_DOORS, Op
 from holdfast.domain.entry import JSON, TEXT, Entry
 from holdfast.domain.errors import AccessDenied, InvalidField, NotFound
 from holdfast.domain.grant import Grant, Level
@@ -33,7 +33,7 @@ from holdfast.operations.share import Unshared
 from holdfast.operations.work import Read, Steps, Work, Write
 from holdfast.storage.sealed import Filter
 from holdfast.surfaces.agents import with_default_ttl
-from holdfast.surfaces.asking import ask_a_person
+from holdfast.surfaces.asking import ask_a_person, must_ask_to_share
 from holdfast.surfaces.seat import Seat, SpaceId, filter_of, key_of, space_of
 from holdfast.surfaces.store_requests import (
     ROOT,
@@ -284,7 +284,7 @@ def _share(seat: Seat, asked: Share) -> Work[Answer]:
         where = space_meant(seat.caller, asked.store)
         return share.share(seat.engine, seat.caller, where, asked.agent, asked.level, asked.ttl)
 
-    if _must_ask(seat):
+    if must_ask_to_share(seat):
         told = f"Share {_folder(seat, asked.store)} with {asked.agent} at {asked.level}"
         until = f" for {whole_seconds(asked.ttl)} seconds." if asked.ttl else "."
         said = {"agent": asked.agent, "level": asked.level, "ttl": whole_seconds(asked.ttl)}
@@ -299,7 +299,7 @@ def _unshare(seat: Seat, asked: Unshare) -> Work[Answer]:
     def prepare() -> Job[Unshared]:
         return share.unshare(seat.engine, seat.caller, space_meant(seat.caller, asked.store), asked.agent)
 
-    if _must_ask(seat):
+    if must_ask_to_share(seat):
         told = f"Take back what {asked.agent} may do in {_folder(seat, asked.store)}."
         return _ask(seat, "unshare", asked.store, {"agent": asked.agent}, told, prepare)
     return _then(
@@ -310,23 +310,13 @@ def _unshare(seat: Seat, asked: Unshare) -> Work[Answer]:
     )
 
 
-def _must_ask(seat: Seat) -> bool:
-    return not seat.is_off and asks_as_model(seat.caller) and not seat.engine.model_may_share
-
-
 def _ask(
     seat: Seat, command: str, store: Store, said: dict[str, Any], told: str, prepare: Callable[[], Job[Any]]
 ) -> Steps[Answer]:
-    """What would be refused anyway is refused at once; nobody is asked for it."""
     named = {"scope": store.value} if isinstance(store, Scope) else {"store": store}
     arguments = {"command": command, **named, **{name: one for name, one in said.items() if one is not None}}
-    asking = ask_a_person(seat, Wanted("stores.memory", arguments, told, space_meant(seat.caller, store)))
-
-    def run() -> Answer:
-        prepare()
-        return asking.run()
-
-    return Steps(run)
+    wanted = Wanted("stores.memory", arguments, told, space_meant(seat.caller, store))
+    return ask_a_person(seat, wanted, prepare)
 
 
 def _stores(seat: Seat) -> Answer:
