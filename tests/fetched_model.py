@@ -6,9 +6,13 @@ from holdfast.search.embedding.models import GTE_SMALL
 from holdfast.settings import load
 
 
+def model_folder() -> Path:
+    """Where gte-small is, or would be, among the models of this user."""
+    return load().model_dir / GTE_SMALL.name
+
+
 def fetched_model() -> Path:
-    """The folder of gte-small in the model directory of this user."""
-    folder = load().model_dir / GTE_SMALL.name
+    folder = model_folder()
     assert (folder / "manifest.json").is_file(), (
         f"{GTE_SMALL.name} is not in {folder.parent}: run `make model`, which needs a network or HOLDFAST_MODEL_SOURCE"
     )

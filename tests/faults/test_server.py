@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import threading
@@ -11,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from holdfast import HoldfastError
+from holdfast.entrypoints.http.server import DRAIN_SECONDS
 from tests.faults.serving import Served
+from tests.mcp.talking import ERAS, connected
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
 
@@ -73,6 +76,25 @@ def test_it_drains_and_ends_within_ten_seconds_while_others_write(
     with again.client() as alice:
         for key in acknowledged:
             assert alice.get(key).text == "x"
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_its_drain_does_not_wait_for_an_agent_that_listens(
+    started: list[Served], tmp_path: Path, era: str
+) -> None:
+    server = start(started, tmp_path)
+    url, token = f"{server.url()}/mcp", server.token("alice")
+
+    async def listen() -> tuple[int, float]:
+        async with connected(url, token, era) as client:
+            if era != ERAS[0]:
+                await client.list_tools()  # the session's own stream is open from the start
+                return await asyncio.to_thread(server.end, signal.SIGINT)
+            async with client.listen(resource_subscriptions=["holdfast://my-memory"]):
+                return await asyncio.to_thread(server.end, signal.SIGINT)
+
+    code, seconds = asyncio.run(listen())
+    assert (code, seconds < DRAIN_SECONDS) == (0, True)
 
 
 def test_after_a_kill_it_starts_without_repair_and_knows_every_acknowledged_memory(

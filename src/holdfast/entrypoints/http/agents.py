@@ -29,6 +29,9 @@ class AgentDoor(Protocol):
     def running(self) -> AbstractAsyncContextManager[None]:
         """What must be entered for as long as requests come."""
 
+    def end_streams(self) -> None:
+        """Ends the requests that would last until their client leaves."""
+
     def serves(self, surface: str) -> bool: ...
 
     async def __call__(self, surface: str, caller: Caller, scope: Any, receive: Any, send: Any) -> None: ...

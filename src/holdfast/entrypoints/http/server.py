@@ -17,7 +17,7 @@ import uvicorn
 
 from holdfast import __version__
 from holdfast.domain.errors import Unavailable
-from holdfast.entrypoints.http.agents import OpenDoor
+from holdfast.entrypoints.http.agents import AgentDoor, OpenDoor
 from holdfast.entrypoints.http.app import create_app
 from holdfast.entrypoints.http.authenticate import check_auth_allowed
 from holdfast.entrypoints.http.guard import ANY
@@ -64,9 +64,16 @@ def serve(settings: Settings, agents: OpenDoor | None = None, beside: Beside = n
 
 class _Server(uvicorn.Server):
     def __init__(self, memory: Running, settings: Settings, agents: OpenDoor | None) -> None:
+        self._door: AgentDoor | None = None
+
+        def open_agents(memory: Running, settings: Settings, key: bytes) -> AgentDoor:
+            assert agents is not None
+            self._door = agents(memory, settings, key)
+            return self._door
+
         super().__init__(
             uvicorn.Config(
-                create_app(memory, settings, agents=agents),
+                create_app(memory, settings, agents=agents and open_agents),
                 host=settings.host,
                 port=settings.port,
                 http=TimedProtocol,
@@ -100,6 +107,8 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         """Drained; the signal that asked for it has done its work and must not end the process before the store is
         closed."""
+        if self._door is not None:
+            self._door.end_streams()
         await super().shutdown(sockets)
         self._captured_signals.clear()
 

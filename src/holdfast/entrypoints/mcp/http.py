@@ -74,6 +74,9 @@ class AgentDoor:
             stack.push_async_callback(self._watching.close)
             yield
 
+    def end_streams(self) -> None:
+        self._watching.end_streams()
+
     def serves(self, surface: str) -> bool:
         return (surface or DEFAULT) in self._managers
 

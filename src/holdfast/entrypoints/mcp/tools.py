@@ -104,13 +104,6 @@ MY_MEMORY = Resource(
     facts.MY_MEMORY,
     watched=True,
 )
-MY_DEFAULTS = Resource(
-    "holdfast://my-defaults",
-    "my-defaults",
-    "What is usual",
-    "The tools and pipelines this user runs most, with their usual inputs. Read it before asking for a setting.",
-    facts.MY_DEFAULTS,
-)
 THE_CONTEXT = Resource(
     "holdfast://context",
     "context",
@@ -128,7 +121,6 @@ ENTRY = Resource(
     "A memory by the id that recall gives.",
     core.GET,
 )
-
 MY_DEFAULTS = Resource(
     "holdfast://my-defaults",
     "my-defaults",
@@ -154,8 +146,8 @@ CORE = Surface(
             "remember",
             "",
             core.REMEMBER,
-            "Save a durable fact, preference or decision for later sessions, if the user agrees. The same key updates "
-            "it. No secrets. The answer lists similar memories.",
+            "Save a durable fact, preference or decision, if the user agrees. The same key updates it. No secrets. "
+            "The answer lists similar memories.",
             (
                 "text",
                 "key",
@@ -192,7 +184,7 @@ CORE = Surface(
             "memory_context",
             "",
             core.CONTEXT,
-            "What always applies and a summary of all memories; call it first.",
+            "What always applies and a summary; call it first.",
             ("budget",),
         ),
     ),

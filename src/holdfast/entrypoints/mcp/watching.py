@@ -55,6 +55,7 @@ class Watching:
     def __init__(self, seconds: float = SECONDS) -> None:
         self._seconds = seconds
         self._watched: dict[Principal, _Watched] = {}
+        self._streams: set[ListenHandler] = set()
         self._task: asyncio.Task[None] | None = None
 
     async def listen(
@@ -63,7 +64,17 @@ class Watching:
         """Since 2026-07-28: the answer to this request is the stream of what changed."""
         wanted = [uri for uri in params.notifications.resource_subscriptions or () if uri in _SEEN]
         await self._look_first(seat, wanted)
-        return await ListenHandler(_Bus(self, seat, wanted))(context, params)
+        stream = ListenHandler(_Bus(self, seat, wanted))
+        self._streams.add(stream)
+        try:
+            return await stream(context, params)
+        finally:
+            self._streams.discard(stream)
+
+    def end_streams(self) -> None:
+        """Each client is told that its stream is over; a server that drains would wait for them."""
+        for stream in self._streams:
+            stream.close()
 
     async def subscribe(self, seat: Seat, context: Context, params: SubscribeRequestParams) -> EmptyResult:
         """In the handshake era: told over the session's own stream until it ends."""
