@@ -39,6 +39,24 @@ def test_namespaces_keep_equal_keys_apart(memory: Memory) -> None:
     assert (kv.kv_get("k"), kv.kv_get("k", namespace="billing")) == ("one", "")
 
 
+def test_space_around_a_namespace_makes_no_other_one(memory: Memory) -> None:
+    kv = memory.agent("bot").kv
+    kv.kv_set("k", "two", namespace=" billing")
+    assert kv.kv_get("k", namespace="billing ") == "two"
+    assert kv.kv_delete("k", namespace=" billing ") is True
+
+
+def test_a_namespace_that_cannot_be_written_cannot_be_asked_for(memory: Memory) -> None:
+    kv = memory.agent("bot").kv
+    for ask in (
+        lambda: kv.kv_set("k", "x", namespace="a\x0fb"),
+        lambda: kv.kv_get("k", namespace="a\x0fb"),
+        lambda: kv.kv_delete("k", namespace="a\x0fb"),
+    ):
+        with unchanged(memory), refused("invalid_field"):
+            ask()
+
+
 def test_only_who_set_a_key_reads_and_deletes_it_here(memory: Memory) -> None:
     owner, guest = memory.agent("owner"), memory.agent("guest")
     owner.stores.memory("share", agent="guest", level="readwrite")

@@ -296,6 +296,36 @@ def test_a_request_that_cannot_be_carried_out_says_what_is_missing(
     assert [word for word in words if word not in message] == []
 
 
+@pytest.mark.parametrize(
+    ("name", "wrong", "code"),
+    [
+        ("limit", 0, "invalid_field"),
+        ("limit", "ten", "invalid_field"),
+        ("ttl", -1, "ttl_too_short"),
+        ("ttl", "soon", "invalid_field"),
+        ("encrypted", "yes", "invalid_field"),
+        ("level", "manage", "invalid_level"),
+        ("namespace", "a\x0fb", "invalid_field"),
+        *(
+            (name, 5, "invalid_field")
+            for name in ("old_str", "new_str", "query", "agent", "prefix", "cursor")
+        ),
+    ],
+)
+def test_what_is_wrong_is_refused_by_commands_that_have_no_use_for_it(
+    memory: Memory, name: str, wrong: Any, code: str
+) -> None:
+    bot = memory.agent("bot")
+    with unchanged(memory), refused(code):
+        bot.stores.memory("stores", **{name: wrong})
+
+
+def test_space_around_a_namespace_makes_no_other_one(memory: Memory) -> None:
+    bot = memory.agent("bot")
+    create(bot, namespace=" billing")
+    assert bot.stores.memory("view", path=PATH, namespace="billing ")["namespace"] == "billing"
+
+
 def test_the_three_vocabularies_speak_of_the_same_entries(memory: Memory) -> None:
     bot = memory.agent("bot")
     asked = bot.stores.memory

@@ -17,9 +17,11 @@ import pytest
 
 from holdfast.domain.errors import HoldfastError, family
 from holdfast.domain.limits import Limits, check_hint, check_key, check_tags, check_text
+from holdfast.domain.principal import is_subject
 from holdfast.entrypoints.http.claims import Reason
 from holdfast.entrypoints.http.routes import ROUTES
-from holdfast.surfaces.wire.words import LINE, NAME, NOT_BLANK, TAG
+from holdfast.surfaces.store_requests import ACTIONS, COMMANDS, parse
+from holdfast.surfaces.wire.words import LINE, NAME, NO_NUL, NOT_BLANK, NOT_SPACE, SUBJECT, TAG
 from tests.http.serving import Service, serving
 
 LONG = os.environ.get("HOLDFAST_FAULTS") == "long"
@@ -170,9 +172,53 @@ def test_a_pattern_takes_exactly_what_the_server_takes() -> None:
             LINE["pattern"]: _takes(check_hint, text, limits),
             TAG["pattern"]: _takes(check_tags, [text], limits),
             NOT_BLANK["pattern"]: _takes(check_text, text, 1_000),
+            NO_NUL["pattern"]: "\0" not in text,
+            NOT_SPACE["pattern"]: bool(text.strip()),
         }
         for pattern, taken in judged.items():
             assert bool(re.search(pattern.replace("$", r"\Z"), text)) == taken, (pattern, text)
+
+
+def test_the_pattern_of_an_id_takes_whatever_is_printable() -> None:
+    pattern = re.compile(SUBJECT["pattern"].replace("$", r"\Z"))
+    every = map(chr, range(sys.maxunicode + 1))
+    assert [text for text in every if is_subject(text) and not pattern.search(text)] == []
+
+
+_SAID: dict[str, tuple[Any, ...]] = {
+    "path": ("/memories", "/memories/a", "/memories/a/", "/memories/a//b", "/memories/../a", "/etc/a", 5),
+    "key": ("a", " ", "", "k" * 201),
+    "scope": ("agent", "team"),
+    "store": ("bot", ""),
+    "content": ("text", "", {"a": 1}),
+    "value": (5, False),
+    "old_str": ("old", ""),
+    "new_str": ("new", 5),
+    "query": ("what?", []),
+    "agent": ("reviewer", 5),
+    "level": ("read", "manage"),
+    "ttl": (0, 60, -1),
+    "encrypted": (True, "yes"),
+    "limit": (1, 0, "ten"),
+    "prefix": ("a/", 5),
+}
+
+
+def test_the_memory_tool_is_described_as_it_reads_a_request(document: dict[str, Any]) -> None:
+    """Requests of few fields, of which some are wrong, missing, too many or not for that command."""
+    body = document["paths"]["/api/v1/memory/tool"]["post"]["requestBody"]
+    described = jsonschema_rs.validator_for(body["content"]["application/json"]["schema"])
+    choose, good = random.Random(7), 0
+    for _ in range(20_000):
+        names = choose.sample(sorted(_SAID), k=choose.randrange(4))
+        said = {name: choose.choice((*_SAID[name][:1] * 4, *_SAID[name])) for name in names}
+        if choose.random() < 0.9:
+            said["command"] = choose.choice([*COMMANDS, "format"])
+        if "command" not in said or choose.random() < 0.05:
+            said["action"] = choose.choice([*ACTIONS, "fetch"])
+        assert described.is_valid(said) == _takes(parse, said), said
+        good += described.is_valid(said)
+    assert 1_000 < good < 19_000
 
 
 # Schemathesis

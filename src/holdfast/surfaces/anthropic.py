@@ -65,10 +65,15 @@ class AnthropicCalls:
     ) -> Work[str]:
         """The memory_20250818 tool: `view`, `create`, `str_replace`, `insert`, `delete` and `rename` files below
         /memories."""
-        tree = _Tree(self._seat)
+        tree, lines = _Tree(self._seat), _range(view_range)
+        _check_texts(
+            path=path, file_text=file_text, old_str=old_str, new_str=new_str, insert_text=insert_text,
+            old_path=old_path, new_path=new_path,
+        )  # fmt: skip
+        _check_line(insert_line)
         match command:
             case "view":
-                place, lines = _place(path), _range(view_range)
+                place = _place(path)
                 return Read(lambda: _view(tree, place, lines))
             case "create":
                 place, text = _place(path), _text("file_text", file_text)
@@ -79,7 +84,7 @@ class AnthropicCalls:
                 return Write(lambda: _replace(tree, place, old, new))
             case "insert":
                 place, text = _place(path), _text("insert_text", insert_text)
-                if not isinstance(insert_line, int) or isinstance(insert_line, bool):
+                if insert_line is None:
                     raise MissingField("`insert_line` is required: a whole number.")
                 line = insert_line
                 return Write(lambda: _insert(tree, place, line, text))
@@ -117,6 +122,18 @@ def _text(name: str, value: object) -> str:
     if not is_text(value):
         raise InvalidField(f"`{name}` must be text.")
     return value
+
+
+def _check_texts(**said: object) -> None:
+    """Also what a command has no use for: what is no text is a mistake whoever reads it."""
+    for name, text in said.items():
+        if text is not None:
+            _text(name, text)
+
+
+def _check_line(line: object) -> None:
+    if line is not None and (not isinstance(line, int) or isinstance(line, bool)):
+        raise InvalidField("`insert_line` is a whole number.")
 
 
 def _range(lines: object) -> tuple[int, int] | None:

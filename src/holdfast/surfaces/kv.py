@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.errors import AccessDenied, InvalidField, MissingValue, NotFound
-from holdfast.domain.limits import check_words
+from holdfast.domain.limits import check_label
 from holdfast.domain.partition import Partition
 from holdfast.domain.profile import STORES
 from holdfast.operations import read, remember, remove
@@ -27,7 +27,7 @@ class KvCalls:
         if not isinstance(value, str):
             raise InvalidField("`value` must be text.")
         seat = self._seat
-        asked = Asked(STORES, None, Draft(value, key, namespace=check_words("namespace", namespace)))
+        asked = Asked(STORES, None, Draft(value, key, namespace=self._room(namespace)))
 
         def prepare() -> Job[bool]:
             keep = remember.remember(seat.engine, seat.caller, with_default_ttl(seat, asked))
@@ -42,7 +42,7 @@ class KvCalls:
         """The text of a key of one's own; an empty one when there is none."""
         seat = self._seat
         try:
-            entry = read.get(seat.engine, seat.caller, _target(key, namespace))
+            entry = read.get(seat.engine, seat.caller, self._target(key, namespace))
         except NotFound:
             return ""
         return entry.text if entry.owner == seat.caller.principal else ""
@@ -52,7 +52,7 @@ class KvCalls:
         seat = self._seat
 
         def prepare() -> Job[bool]:
-            job = remove.trash(seat.engine, seat.caller, _target(key, namespace), creator_only=True)
+            job = remove.trash(seat.engine, seat.caller, self._target(key, namespace), creator_only=True)
 
             def write(tx: Transaction) -> bool:
                 try:
@@ -65,6 +65,8 @@ class KvCalls:
 
         return Write(prepare)
 
+    def _target(self, key: object, namespace: object) -> Target:
+        return Target(key_of(key), namespace=self._room(namespace), partitions=(Partition.STORES,))
 
-def _target(key: object, namespace: object) -> Target:
-    return Target(key_of(key), namespace=check_words("namespace", namespace), partitions=(Partition.STORES,))
+    def _room(self, namespace: object) -> str:
+        return check_label("namespace", namespace, self._seat.limits)

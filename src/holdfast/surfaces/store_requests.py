@@ -17,6 +17,7 @@ from holdfast.domain.errors import (
     MissingValue,
 )
 from holdfast.domain.limits import check_flag, check_words, is_text
+from holdfast.domain.profile import STORES
 from holdfast.domain.retention import Ttl
 
 ROOT = "/memories"
@@ -133,14 +134,8 @@ class _Asked(NamedTuple):
             raise refusal(f"`{name}` is required for {self.command}.")
         return self.said[name]
 
-    def text(self, name: str) -> str:
-        value = self.needed(name)
-        if not is_text(value):
-            raise InvalidField(f"`{name}` must be text.")
-        return value
-
     def namespace(self) -> str:
-        return check_words("namespace", self.said["namespace"]) if "namespace" in self.said else ""
+        return str(self.said.get("namespace", ""))
 
     def spot(self) -> Spot:
         store, key, _ = self.address
@@ -151,6 +146,9 @@ class _Asked(NamedTuple):
 
 def parse(said: Said) -> Request:
     """The request that was made, in whichever of the three vocabularies."""
+    for name, value in said.items():
+        if (check := _CHECKS.get(name)) is not None:
+            check(name, value)
     if "action" in said:
         if "command" in said:
             raise InvalidField("Say `command` or `action`, not both.")
@@ -211,7 +209,7 @@ def _inside(store: Store, key: str) -> _Address:
 
 def _by_key(said: Said) -> _Address:
     store = _store(said)
-    prefix = check_words("prefix", said.get("prefix", ""))
+    prefix = said.get("prefix", "")
     return _Address(store, _key(said["key"]), prefix) if "key" in said else _Address(store, None, prefix)
 
 
@@ -237,6 +235,26 @@ def _key(key: object) -> str:
     return key.strip()
 
 
+def _check_level(_: str, level: object) -> None:
+    if level not in LEVELS:
+        raise InvalidLevel(f"The level must be one of {', '.join(LEVELS)}.")
+
+
+def _check_limit(_: str, limit: object) -> None:
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        raise InvalidField("A limit must be a whole number from 1.")
+
+
+_CHECKS: Mapping[str, Callable[[str, Any], object]] = {
+    **dict.fromkeys(("old_str", "new_str", "query", "agent", "prefix", "namespace", "cursor"), check_words),
+    "level": _check_level,
+    "ttl": lambda _, ttl: STORES.retention.seconds(ttl),
+    "encrypted": check_flag,
+    "limit": _check_limit,
+}
+"""What is wrong is refused by every command, also by one that has no use for it."""
+
+
 def _view(asked: _Asked) -> Request:
     return View(asked.spot()) if asked.address.key else _list(asked)
 
@@ -249,19 +267,19 @@ def _list(asked: _Asked) -> Request:
 def _create(asked: _Asked) -> Request:
     spot, said = asked.spot(), asked.said
     value = asked.needed("content", MissingValue)
-    return Create(spot, value, said.get("ttl"), check_flag("encrypted", said.get("encrypted", False)))
+    return Create(spot, value, said.get("ttl"), said.get("encrypted", False))
 
 
 def _edit(asked: _Asked) -> Request:
-    spot, old = asked.spot(), asked.text("old_str")
+    spot, old = asked.spot(), asked.needed("old_str")
     if not old:
         raise MissingField("`old_str` must not be empty for edit.")
-    return Edit(spot, old, asked.text("new_str"))
+    return Edit(spot, old, asked.needed("new_str"))
 
 
 def _rename(asked: _Asked) -> Request:
     """The new name is a path, or a key in the same store."""
-    spot, name = asked.spot(), asked.text("new_str")
+    spot, name = asked.spot(), asked.needed("new_str")
     if name == ROOT or name.startswith(ROOT + "/"):
         address = address_of(name)
     else:
@@ -274,18 +292,18 @@ def _rename(asked: _Asked) -> Request:
 def _search(asked: _Asked) -> Request:
     said = asked.said
     where = asked.address.store if {"path", "scope", "store"} & said.keys() else None
-    return Search(asked.text("query"), where, said.get("limit"))
+    return Search(asked.needed("query"), where, said.get("limit"))
 
 
 def _share(asked: _Asked) -> Request:
-    agent, level = asked.text("agent"), asked.said.get("level", DEFAULT_LEVEL)
-    if level not in LEVELS:
-        raise InvalidLevel(f"The level must be one of {', '.join(LEVELS)}.")
-    return Share(asked.address.store, agent, level, asked.said.get("ttl"))
+    said = asked.said
+    return Share(
+        asked.address.store, asked.needed("agent"), said.get("level", DEFAULT_LEVEL), said.get("ttl")
+    )
 
 
 def _unshare(asked: _Asked) -> Request:
-    return Unshare(asked.address.store, asked.text("agent"))
+    return Unshare(asked.address.store, asked.needed("agent"))
 
 
 def _stores(_: _Asked) -> Request:

@@ -13,7 +13,7 @@ from holdfast.domain.access import MODEL_DOORS, Op
 from holdfast.domain.entry import JSON, TEXT, Entry
 from holdfast.domain.errors import AccessDenied, InvalidField, NotFound
 from holdfast.domain.grant import Grant, Level
-from holdfast.domain.limits import check_flag, check_words
+from holdfast.domain.limits import check_flag, check_label, check_words
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller, PrincipalKind
 from holdfast.domain.profile import SKILL, SKILL_JSON, STORES, STORES_JSON
@@ -98,6 +98,8 @@ class StoreCalls:
         """The memory tool: `view`, `create`, `edit`, `delete`, `rename`, `search`, `share`, `unshare` and `stores`,
         with a `path` (`/memories/KEY`, `/memories/shared/STORE/KEY`) or `scope` or `store` and `key`; or, as `action`,
         `get`, `set`, `delete`, `list`, `search`, `share`, `unshare` and `stores`."""
+        if namespace is not None:
+            namespace = check_label("namespace", namespace, self._seat.limits)
         said = {
             "command": command, "action": action, "path": path, "scope": scope, "store": store, "key": key,
             "namespace": namespace, "content": content, "value": value, "old_str": old_str, "new_str": new_str,

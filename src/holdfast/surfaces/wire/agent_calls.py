@@ -11,7 +11,7 @@ from holdfast.surfaces.agents import AgentCalls
 from holdfast.surfaces.wire.call import Call
 from holdfast.surfaces.wire.fields import Kind
 from holdfast.surfaces.wire.shape import MAYBE_TEXT, SWITCH, TEXT, WHOLE, Json, Part, Shape
-from holdfast.surfaces.wire.words import NAME, field
+from holdfast.surfaces.wire.words import SUBJECT, field
 
 
 def _read(shown: Json) -> AgentMemory:
@@ -32,7 +32,7 @@ SETTINGS: Shape[Any] = Shape(
     ),
     _read,
 )
-_ID = field("id", Kind.TEXT, "The agent's id.", "my-agent", missing=MissingField, bounds=NAME)
+_ID = field("id", Kind.TEXT, "The agent's id.", "my-agent", missing=MissingField, bounds=SUBJECT)
 MEMORY_SETTINGS = Call(AgentCalls, AgentCalls.memory_settings, (_ID,), SETTINGS)
 SET_MEMORY_SETTINGS = Call(
     AgentCalls,
@@ -50,7 +50,7 @@ SET_MEMORY_SETTINGS = Call(
             0,
             bounds={"minimum": 0, "maximum": CENTURY_SECONDS},
         ),
-        field("owner", Kind.TEXT, "Whose agent it is; for administrators."),
+        field("owner", Kind.TEXT, "Whose agent it is; for administrators.", bounds=SUBJECT),
     ),
     SETTINGS,
     writes=True,

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from holdfast.domain.errors import MissingField
-from holdfast.surfaces.anthropic import COMMANDS, AnthropicCalls
-from holdfast.surfaces.wire.call import Call
-from holdfast.surfaces.wire.fields import Kind
-from holdfast.surfaces.wire.shape import TEXT, Part, Shape
-from holdfast.surfaces.wire.words import field
+from collections.abc import Mapping
 
-_PATH = {"pattern": "^/memories"}
+from holdfast.domain.errors import MissingField
+from holdfast.surfaces.anthropic import COMMANDS, ROOT, AnthropicCalls
+from holdfast.surfaces.wire.call import Call
+from holdfast.surfaces.wire.fields import Kind, Schema
+from holdfast.surfaces.wire.rules import way
+from holdfast.surfaces.wire.shape import TEXT, Part, Shape
+from holdfast.surfaces.wire.words import NO_NUL, field, name_under
+
+_PATH = TEXT | {"pattern": f"^{ROOT}"}
+_FILE = TEXT | {"pattern": f"^{ROOT}/*[^/]"}
+_NEEDS: Mapping[str, Mapping[str, Schema]] = {
+    "view": {"path": _PATH},
+    "create": {"path": TEXT | name_under(ROOT, "/*"), "file_text": TEXT | NO_NUL},
+    "str_replace": {"path": _FILE, "old_str": TEXT | {"minLength": 1}},
+    "insert": {"path": _FILE, "insert_line": {"type": "integer", "minimum": 0}, "insert_text": TEXT},
+    "delete": {"path": _FILE},
+    "rename": {"old_path": _FILE, "new_path": _PATH},
+}
+_BY_COMMAND = {
+    "oneOf": [way(command, {"command": {"const": command}, **_NEEDS[command]}) for command in COMMANDS]
+}
 TOLD: Shape[str] = Shape(
     "ToolText", (Part("text", TEXT, lambda text: text),), lambda shown: str(shown["text"])
 )
@@ -25,23 +40,22 @@ MEMORY = Call(
             missing=MissingField,
             bounds={"enum": list(COMMANDS)},
         ),
-        field("path", Kind.TEXT, "A file or folder.", "/memories/notes.md", bounds=_PATH),
+        field("path", Kind.TEXT, "A file or folder.", "/memories/notes.md"),
         field(
             "view_range",
             Kind.ANY,
             "view: the first and the last line; -1: to the end.",
-            bounds={"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
+            bounds={"type": "array", "items": {"type": "integer"}},
         ),
         field("file_text", Kind.TEXT, "create: what the file is to hold.", "Prefers short answers\n"),
         field("old_str", Kind.TEXT, "str_replace: a passage that occurs once."),
         field("new_str", Kind.TEXT, "str_replace: what to put there."),
-        field(
-            "insert_line", Kind.WHOLE, "insert: after this line; 0: at the beginning.", bounds={"minimum": 0}
-        ),
+        field("insert_line", Kind.WHOLE, "insert: after this line; 0: at the beginning."),
         field("insert_text", Kind.TEXT, "insert: the text."),
-        field("old_path", Kind.TEXT, "rename: what it is called.", bounds=_PATH),
-        field("new_path", Kind.TEXT, "rename: what it shall be called.", bounds=_PATH),
+        field("old_path", Kind.TEXT, "rename: what it is called."),
+        field("new_path", Kind.TEXT, "rename: what it shall be called."),
     ),
     TOLD,
     writes=True,
+    rules=_BY_COMMAND,
 )

@@ -21,6 +21,7 @@ from holdfast.surfaces.wire.words import (
     NAME,
     NOT_BLANK,
     SCOPE,
+    SUBJECT,
     TAGS,
     field,
 )
@@ -106,7 +107,15 @@ FACT_FORGET = facts(FactCalls.forget, (SCOPE,), answers.FORGOTTEN, writes=True)
 MY_MEMORY = facts(FactCalls.my_memory, (), answers.MY_MEMORY)
 MY_DEFAULTS = facts(
     FactCalls.defaults,
-    (field("caller", Kind.TEXT, "Whose, as kind:id; for administrators.", "user:alice"),),
+    (
+        field(
+            "caller",
+            Kind.TEXT,
+            "Whose, as kind:id; for administrators.",
+            "user:alice",
+            bounds=SUBJECT | {"minLength": 1},
+        ),
+    ),
     run_answers.DEFAULTS,
     aside=True,
 )

@@ -9,10 +9,10 @@ from holdfast.surfaces.kv import KvCalls
 from holdfast.surfaces.wire.call import Call
 from holdfast.surfaces.wire.fields import Kind
 from holdfast.surfaces.wire.shape import SWITCH, TEXT, Part, Shape
-from holdfast.surfaces.wire.words import LINE, NAME, field
+from holdfast.surfaces.wire.words import LINE, NAME, NO_NUL, field
 
 _KEY = field("key", Kind.TEXT, "The name.", "timezone", missing=MissingKey, wrong=InvalidKey)
-_NAMESPACE = field("namespace", Kind.TEXT, "A room of keys of its own.")
+_NAMESPACE = field("namespace", Kind.TEXT, "A room of keys of its own.", bounds=LINE)
 KEPT: Shape[bool] = Shape(
     "KvKept", (Part("persisted", SWITCH, lambda kept: kept),), lambda shown: bool(shown["persisted"])
 )
@@ -27,8 +27,8 @@ KV_SET = Call(
     KvCalls.kv_set,
     (
         replace(_KEY, bounds=NAME),
-        field("value", Kind.TEXT, "The text.", "Europe/Lisbon", missing=MissingValue),
-        replace(_NAMESPACE, bounds=LINE),
+        field("value", Kind.TEXT, "The text.", "Europe/Lisbon", missing=MissingValue, bounds=NO_NUL),
+        _NAMESPACE,
     ),
     KEPT,
     writes=True,

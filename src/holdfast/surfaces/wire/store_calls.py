@@ -9,16 +9,36 @@ from typing import Any
 from holdfast.domain.errors import InvalidKey, InvalidLevel, MissingField, MissingKey, MissingValue
 from holdfast.domain.retention import CENTURY_SECONDS
 from holdfast.operations.preview import Preview
-from holdfast.surfaces.store_requests import ACTIONS, COMMANDS, LEVELS, LONGEST_KEY, LONGEST_PATH, Scope
+from holdfast.surfaces.store_requests import (
+    ACTIONS,
+    COMMANDS,
+    LEVELS,
+    LONGEST_KEY,
+    LONGEST_PATH,
+    ROOT,
+    Scope,
+)
 from holdfast.surfaces.stores import StoreCalls
 from holdfast.surfaces.wire.call import Call
 from holdfast.surfaces.wire.entries import ENTRY
 from holdfast.surfaces.wire.fields import Kind
+from holdfast.surfaces.wire.rules import SAID, way
 from holdfast.surfaces.wire.shape import MAYBE_TEXT, SWITCH, TEXT, WHOLE, Json, Part, Shape, many
-from holdfast.surfaces.wire.words import CURSOR, LIMIT, NAME, SPACE, field
+from holdfast.surfaces.wire.store_rules import OF_THE_TOOL
+from holdfast.surfaces.wire.words import (
+    CURSOR,
+    LIMIT,
+    LINE,
+    NAME,
+    SPACE,
+    SUBJECT,
+    field,
+)
 from holdfast.surfaces.wire.words import LEVELS as FOUR_LEVELS
 
-_PATH = {"pattern": "^/memories(/.*)?$", "maxLength": LONGEST_PATH}
+_PART = r"([^/.]|\.[^/.]|\.\.[^/])[^/]*"
+"""Of a path: neither empty nor `.` nor `..`."""
+_PATH = {"pattern": f"^{ROOT}(/{_PART})*/?$", "maxLength": LONGEST_PATH}
 
 
 def _as_it_is(value: Any) -> Any:
@@ -65,7 +85,12 @@ TOOL_FIELDS = (
         "In place of a path, with `key`: the own store, that of the user or that of the chat.",
         bounds={"enum": list(Scope)},
     ),
-    field("store", Kind.TEXT, "In place of a path, with `key`: a store's id."),
+    field(
+        "store",
+        Kind.TEXT,
+        "In place of a path, with `key`: a store's id.",
+        bounds={"minLength": 1},
+    ),
     field(
         "key",
         Kind.TEXT,
@@ -73,7 +98,7 @@ TOOL_FIELDS = (
         wrong=InvalidKey,
         bounds={"maxLength": LONGEST_KEY},
     ),
-    field("namespace", Kind.TEXT, "A room of keys of its own inside a store."),
+    field("namespace", Kind.TEXT, "A room of keys of its own inside a store.", bounds=LINE),
     field(
         "ttl",
         Kind.WHOLE,
@@ -149,7 +174,14 @@ PREVIEW = Call(
     StoreCalls,
     StoreCalls.preview,
     (
-        field("agent", Kind.TEXT, "Who: kind:id; a bare id is an agent.", "reviewer", missing=MissingField),
+        field(
+            "agent",
+            Kind.TEXT,
+            "Who: kind:id; a bare id is an agent.",
+            "reviewer",
+            missing=MissingField,
+            bounds=SUBJECT | {"minLength": 1},
+        ),
         SPACE,
         field(
             "level",
@@ -187,13 +219,20 @@ SET_INTERNAL = Call(
     ),
     KEPT,
     writes=True,
+    rules={
+        "oneOf": [
+            way("a value", {"value": SAID}, "data"),
+            way("bytes that a client encrypted", {"data": TEXT, "encrypted": {"const": True}}, "value"),
+        ]
+    },
 )
-_ONE_WORD = {
-    "oneOf": [
-        {"required": [name], "properties": {name: {"type": "string"}, other: {"type": "null"}}}
-        for name, other in (("command", "action"), ("action", "command"))
-    ]
-}
-MEMORY = Call(StoreCalls, StoreCalls.memory, TOOL_FIELDS, ANSWER, writes=True, rules=_ONE_WORD)
+MEMORY = Call(
+    StoreCalls,
+    StoreCalls.memory,
+    TOOL_FIELDS,
+    ANSWER,
+    writes=True,
+    rules=OF_THE_TOOL,
+)
 TOOL = replace(MEMORY, fields=(replace(_COMMAND, missing=MissingField), *TOOL_FIELDS[1:]), rules=None)
 """What a model is offered: the nine commands."""

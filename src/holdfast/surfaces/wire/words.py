@@ -9,6 +9,7 @@ from holdfast.domain.errors import (
     InvalidScope,
     MissingField,
 )
+from holdfast.domain.principal import ID_BYTES
 from holdfast.domain.retention import CENTURY_SECONDS
 from holdfast.surfaces.wire.fields import Field, Kind
 
@@ -28,8 +29,23 @@ NAME = {"pattern": rf"^[{_SPACE}]*{_SEEN}([^{_CONTROL}]*{_SEEN})?[{_SPACE}]*$"}
 LINE = {"pattern": rf"^[^{_CONTROL}{_BREAK}]*[{_BREAK}]?$"}
 TAG = {"pattern": rf"^[^{_CONTROL}{_BREAK}]*{_SEEN}[^{_CONTROL}{_BREAK}]*[{_BREAK}]?$"}
 NOT_BLANK = {"pattern": rf"^{_WORDS}$"}
+NOT_SPACE = {"pattern": rf"[^{_SPACE}]"}
+NO_NUL = {"pattern": r"^[^\x00]*$"}
+SUBJECT: dict[str, Any] = {
+    "pattern": r"^[^\x00-\x1f\x7f-\xa0\xad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]*$",
+    "maxLength": ID_BYTES,
+}
+"""An id of somebody, as far as a pattern can say what is printable."""
 LONGEST_TTL = {"minimum": 1, "maximum": CENTURY_SECONDS}
 REVISIONS = {"minimum": 0, "maximum": (1 << 63) - 1}
+
+
+def name_under(root: str, around: str = "") -> dict[str, str]:
+    """A NAME in a tree of paths; `around` may stand before and after it."""
+    seen = rf"[^{_SPACE}{_CONTROL}/]"
+    name = rf"[{_SPACE}]*{seen}([^{_CONTROL}]*{seen})?[{_SPACE}]*"
+    return {"pattern": f"^{root}{around}{name}{around}$"}
+
 
 KEY = field(
     "key",
