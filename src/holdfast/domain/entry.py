@@ -31,6 +31,8 @@ class Change(StrEnum):
     UNDONE = "undone"
     APPROVED = "approved"
     """A person took it out of quarantine; what it says is as before."""
+    RESTORED = "restored"
+    """It came back from the trash when its removal was undone; `removed_by` says whose that was."""
 
 
 class Source(StrEnum):
@@ -81,7 +83,7 @@ class Content(NamedTuple):
     derived_from: tuple[str, ...] = ()
     """The ids of entries it was made from: it is trusted no more than the least of them."""
     removed_by: str = ""
-    """Who put it into the trash, and in which run."""
+    """Who put it into the trash, and in which run: a line each."""
 
     @property
     def is_text(self) -> bool:

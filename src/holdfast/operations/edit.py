@@ -153,7 +153,11 @@ def rename(
                 raise InvalidField("A file memory stays in its user's own space.")
             sealed.refuse_twin(place, entry.owner, key, entry.number)
         content = entry.content._replace(
-            key=key, change=Change.RENAMED, restores=None, provenance=provenance_after(caller, entry.content)
+            key=key,
+            change=Change.RENAMED,
+            restores=None,
+            provenance=provenance_after(caller, entry.content),
+            removed_by="",
         )
         if target_place is not place:
             require_delete(engine, sought.entered, head)
@@ -222,7 +226,10 @@ def _revise(
     entry, profile = opened(head), PROFILES[opened(head).partition]
     state = State.of(entry)
     content = content._replace(
-        change=Change.EDITED, restores=None, provenance=provenance_after(entered.caller, entry.content)
+        change=Change.EDITED,
+        restores=None,
+        provenance=provenance_after(entered.caller, entry.content),
+        removed_by="",
     )
     if profile.scrubbed and not entry.encrypted:
         content, _ = scrubbed(engine, content)

@@ -50,7 +50,12 @@ def _provenance(
 
 
 def removed_by(caller: Caller) -> str:
-    return f"{caller.principal} {caller.run}" if caller.run else str(caller.principal)
+    """A line for who it is and one for the run, as no id has line breaks."""
+    return f"{caller.principal}\n{caller.run}" if caller.run else str(caller.principal)
+
+
+def removers(removed_by: str) -> list[str]:
+    return removed_by.split("\n")
 
 
 def scrubbed(engine: Engine, content: Content) -> tuple[Content, Redactions]:

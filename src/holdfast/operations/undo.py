@@ -36,7 +36,10 @@ def undo(
         if earlier.content is None:
             raise Locked
         content = earlier.content._replace(
-            change=Change.UNDONE, restores=back_to, provenance=provenance_after(caller, earlier.content)
+            change=Change.UNDONE,
+            restores=back_to,
+            provenance=provenance_after(caller, earlier.content),
+            removed_by="",
         )
         sealed.free_expired(place, entry.partition, entry.owner, content.namespace, content.key)
         if PROFILES[entry.partition].of_files:

@@ -298,6 +298,16 @@ class SealedTransaction:
         self.tx.spaces.recount(place.space.id, entries=0, indexed=int(row.length > 0), length=row.length)
         return entry_of(place.space.id, row, entry.owner, entry.content)
 
+    def rename_trashed(self, place: Place, head: Head, name: str) -> Head:
+        """Gives an entry in the trash a name, which a live one may have."""
+        entry, key = self._opened(head), place.keys.readable[head.row.key_id]
+        content = entry.content._replace(key=name)
+        length = index_text(key, content, None)[1] if head.row.length else 0
+        blind, labels = blind_key(key, content.namespace, name), labels_of(key, entry.partition, content)
+        row = head.row._replace(key=blind, labels=labels, length=length)
+        self.tx.entries.restate(place.space.id, seal_entry(key, row, entry.owner, content))
+        return Head(row, entry._replace(content=content))
+
     def purge(self, space: UUID, rows: Sequence[EntryRow], *, erase: bool = True) -> int:
         """Removes entries with everything derived from them: from every byte before it is acknowledged, or soon after.
         Needs no key, and believes no length: one changed in the file must not leave words behind."""

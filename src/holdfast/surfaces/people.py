@@ -51,7 +51,8 @@ class PeopleCalls:
 
     def undo_by(self, actor: str, since: datetime | str, *, apply: bool = False) -> Write[Undone]:
         """Everything an actor (`kind:id`, or a run's id) wrote, edited or trashed since a moment, in every space you
-        manage: shown first, and with `apply` reversed in one step. What others changed since is kept."""
+        manage: shown first, and with `apply` reversed in one step. What others changed since is kept. The `run` in the
+        answer is the reversal's own: as an actor it is undone in turn."""
         seat, wanted = self._seat, check_flag("apply", apply)
         if wanted:
             return Write(lambda: undo_by.undo_by(seat.engine, seat.caller, actor, since))

@@ -125,3 +125,5 @@ def undo_by(
     )
     if document["changes"] and not apply:
         telling.remark("Nothing was changed; --apply does it.")
+    elif apply:
+        telling.remark(f"To take it back: holdfast undo-by {document['run']} {document['since']} --apply")

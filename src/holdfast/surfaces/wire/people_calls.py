@@ -100,12 +100,14 @@ UNDONE = Shape(
             lambda done: [REVERSAL.show(step) for step in done.changes],
             shapes=(REVERSAL,),
         ),
+        Part("run", TEXT, lambda done: done.run, optional=True),
     ),
     lambda shown: Undone(
         shown["actor"],
         micros(shown["since"]) or 0,
         shown["applied"],
         tuple(REVERSAL.read(step) for step in shown["changes"]),
+        shown.get("run"),
     ),
 )
 
