@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -127,35 +126,6 @@ def run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """A server as a reader starts it, on any free port, and the environment that talks to it."""
-    folder = tmp_path_factory.mktemp("server")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
-    environment |= {f"{PREFIX}DATA_DIR": str(folder), f"{PREFIX}EMBEDDER": "none"}
-    holdfast = [sys.executable, "-m", "holdfast"]
-    with subprocess.Popen(
-        [*holdfast, "serve", "--port", "0"],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as running:
-        assert running.stdout is not None
-        url = re.search(r"http://\S+", running.stdout.readline())
-        assert url is not None
-        made = subprocess.run(
-            [*holdfast, "token", "create", "--subject", "alice"],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        yield environment | {f"{PREFIX}URL": url[0], f"{PREFIX}TOKEN": made.stdout.strip()}
-        running.send_signal(signal.SIGINT)
-        running.stdout.read()
-
-
 def check_tables(generate: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, str(generate), "--check"], capture_output=True, text=True, check=False
@@ -246,11 +216,6 @@ def test_the_example_of_the_readme_runs_and_runs_again(tmp_path: Path) -> None:
 
 def test_the_examples_of_the_python_page_run_one_after_the_other(tmp_path: Path) -> None:
     result = run("\n".join(PYTHON.findall(text_of("docs/python.md"))), tmp_path)
-    assert result.returncode == 0, result.stderr
-
-
-def test_the_examples_of_the_stores_page_run_one_after_the_other(tmp_path: Path) -> None:
-    result = run("\n".join(PYTHON.findall(text_of("docs/stores.md"))), tmp_path)
     assert result.returncode == 0, result.stderr
 
 
