@@ -32,7 +32,7 @@ SUPERSEDED = {
     "004: deleteMemory and alwaysInject are confirmed on a card": "DESIGN 9: a proposal that a person approves",
 }
 
-FACT = {
+FACT: dict[str, Any] = {
     "key": "preferences/frontend-framework",
     "value": "React over Vue (Konflux project constraint)",
     "category": "preferences",
