@@ -25,6 +25,7 @@ FIGURES = {
     "vocabularies": "the memory tool against the core calls it comes to; a search over fifty stores",
     "mirror": "a thousand files and their memories brought together, each way",
     "http": "the server against its framework answering a constant; its start, and that of the command line",
+    "mcp": "a recall over MCP against the SDK's own echo, and how soon a stdio server greets",
 }
 """Each names a module of this package whose `run(options)` gives its lines."""
 

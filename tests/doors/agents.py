@@ -1,5 +1,6 @@
 """The MCP door of the behaviour suite: what a surface offers as a tool is called as one, over the real server; all else
-is asked over HTTP, as a program beside the agent would. A person is there who agrees."""
+is asked over HTTP, as a program beside the agent would, and so is what a person must agree to where none is there.
+Where one is, they agree."""
 
 from __future__ import annotations
 
@@ -14,8 +15,9 @@ from typing import Any
 import httpx2
 
 from holdfast import Client
+from holdfast.domain.errors import ConfirmationRequired
 from holdfast.entrypoints.mcp.http import AgentDoor
-from holdfast.entrypoints.mcp.tools import ALL, CORE, FACTS, Tool
+from holdfast.entrypoints.mcp.tools import NAMED, Tool
 from holdfast.entrypoints.python import Memory
 from holdfast.surfaces.wire.answers import error_named
 from holdfast.surfaces.wire.fields import said_by
@@ -27,6 +29,8 @@ META = {
     "io.modelcontextprotocol/protocolVersion": VERSION,
     "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
 }
+OFFERED = {name: {tool.call.name: tool for tool in surface.tools} for name, surface in NAMED.items()}
+"""For each vocabulary which of its calls is which tool."""
 YES = {"yes": {"action": "accept", "content": {"yes": True}}}
 
 
@@ -54,20 +58,23 @@ class Tools:
     def close(self) -> None:
         self._http.close()
 
-    def call(self, tool: Tool, said: dict[str, Any]) -> Any:
-        answered = self._ask(tool, said)
+    def call(self, surface: str, tool: Tool, said: dict[str, Any]) -> Any:
+        answered = self._ask(surface, tool, said)
         if answered.get("resultType") == "input_required":
-            answered = self._ask(tool, said, requestState=answered["requestState"], inputResponses=YES)
+            answered = self._ask(
+                surface, tool, said, requestState=answered["requestState"], inputResponses=YES
+            )
         shown = answered["structuredContent"]
         if answered.get("isError"):
-            raise error_named(shown["code"], shown["message"])
-        return tool.call.answer.read(shown)
+            raise error_named(shown["code"], shown["error" if tool.plain_errors else "message"])
+        # What is no object is sent inside one, as the protocol wants it.
+        return tool.call.answer.read(shown["result"] if shown.keys() == {"result"} else shown)
 
-    def _ask(self, tool: Tool, said: dict[str, Any], **more: Any) -> Any:
+    def _ask(self, surface: str, tool: Tool, said: dict[str, Any], **more: Any) -> Any:
         params = {"name": tool.name, "arguments": said, "_meta": META, **more}
         body = {"jsonrpc": "2.0", "id": next(self._ids), "method": "tools/call", "params": params}
         headers = {"mcp-name": tool.name, "content-type": "application/json"}
-        told = self._http.post(self._url, content=json.dumps(body), headers=headers).json()
+        told = self._http.post(f"{self._url}/{surface}", content=json.dumps(body), headers=headers).json()
         if "error" in told:
             if told["error"].get("code") == INVALID_PARAMS:
                 raise NotOffered
@@ -78,16 +85,16 @@ class Tools:
 class Spoken:
     """A vocabulary whose tools are called as such; what is said beyond what a tool takes goes over HTTP."""
 
-    def __init__(self, client: Any, tools: Tools, offered: dict[str, Tool]) -> None:
+    def __init__(self, client: Any, tools: Tools, surface: str = "core") -> None:
         self._client = client
         self._tools = tools
-        self._offered = offered
+        self._surface = surface
 
     def __getattr__(self, name: str) -> Any:
         over_http = getattr(self._client, name)
-        if name == "facts":
-            return Spoken(over_http, self._tools, {tool.call.name: tool for tool in FACTS.tools})
-        tool = self._offered.get(name)
+        if name in NAMED:
+            return Spoken(over_http, self._tools, name)
+        tool = OFFERED[self._surface].get(name)
         return over_http if tool is None else self._calling(tool, over_http)
 
     def _calling(self, tool: Tool, over_http: Callable[..., Any]) -> Callable[..., Any]:
@@ -101,8 +108,8 @@ class Spoken:
             if given.keys() - known or None in given.values():
                 return over_http(*args, **kwargs)
             try:
-                return self._tools.call(tool, said_by(tool.call.fields, given))
-            except NotOffered:
+                return self._tools.call(self._surface, tool, said_by(tool.call.fields, given))
+            except (NotOffered, ConfirmationRequired):  # nobody is there to agree
                 return over_http(*args, **kwargs)
 
         return call
@@ -122,7 +129,7 @@ class SpokenMemory(Served):
         ready.wait()
 
     def _open(self, running: Any, _: Any, key: bytes) -> AgentDoor:
-        self._door = AgentDoor(running, key, surfaces={"all": ALL})
+        self._door = AgentDoor(running, key, surfaces=NAMED)
         return self._door
 
     async def _hold(self, ready: Event) -> None:
@@ -133,9 +140,9 @@ class SpokenMemory(Served):
 
     def _client(self, subject: str, **claims: Any) -> Client:
         client = super()._client(subject, **claims)
-        tools = Tools(f"{self._url}/mcp/all", self.tokens[-1])
+        tools = Tools(f"{self._url}/mcp", self.tokens[-1])
         self._spoken.append(tools)
-        return Spoken(client, tools, {tool.call.name: tool for tool in CORE.tools})  # type: ignore[return-value]
+        return Spoken(client, tools)  # type: ignore[return-value]
 
     def close(self) -> None:
         for tools in self._spoken:

@@ -13,8 +13,17 @@ from tests.doors.served import Host
 from tests.support import FixedClock
 
 DOORS = ("python", "python, awaited", "http")
-SPOKEN = frozenset({"test_facts", "test_forget", "test_bad_input", "test_recall", "test_context"})
+SPOKEN = frozenset(
+    f"test_{name}"
+    for name in (
+        *("bad_input", "recall", "context", "forget", "access", "off", "facts", "corpus", "files", "kv"),
+        *("stores", "store_access", "store_proposals", "agents", "anthropic"),
+        *("assistant", "proposals", "quarantine"),
+    )
+)
 """Where what is proven is offered as a tool: there MCP is a door too; elsewhere it would be HTTP once more."""
+TYPED = frozenset(f"test_{name}" for name in ("bad_input", "facts", "files", "assistant", "forget"))
+"""Where a user's calls are proven that `holdfast call` makes too."""
 
 
 @pytest.fixture(scope="session")
@@ -36,8 +45,9 @@ def clock() -> FixedClock:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "door" in metafunc.fixturenames:
-        spoken = metafunc.module.__name__.rpartition(".")[2] in SPOKEN
-        metafunc.parametrize("door", [*DOORS, "mcp"] if spoken else DOORS, indirect=True)
+        module = metafunc.module.__name__.rpartition(".")[2]
+        more = [name for name, modules in {"mcp": SPOKEN, "cli": TYPED}.items() if module in modules]
+        metafunc.parametrize("door", [*DOORS, *more], indirect=True)
 
 
 @pytest.fixture

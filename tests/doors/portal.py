@@ -12,6 +12,7 @@ from holdfast.contracts.directory import Directory
 from holdfast.entrypoints import waiting
 from holdfast.entrypoints.python import AsyncMemory, Memory
 from tests.doors.agents import SpokenMemory
+from tests.doors.commands import TypedMemory
 from tests.doors.served import Host, Served
 from tests.support import FixedClock
 
@@ -76,6 +77,11 @@ class Door:
         self._portal = portal
         self._opened: list[Memory] = []
 
+    @property
+    def source(self) -> str:
+        """Who is taken to write what a user's door writes: through MCP their model does."""
+        return "agent" if self.name == "mcp" else "user"
+
     def open(
         self,
         where: str | Path = MEMORY,
@@ -98,6 +104,8 @@ class Door:
             memory = holdfast.open(where, **options)
         elif self.name == "mcp":
             memory = cast(Memory, SpokenMemory(holdfast.open(where, **options), self._host))
+        elif self.name == "cli":
+            memory = cast(Memory, TypedMemory(holdfast.open(where, **options)))
         elif self.name == "http":
             memory = cast(Memory, Served(holdfast.open(where, **options), self._host))
         else:

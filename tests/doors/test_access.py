@@ -59,7 +59,7 @@ def test_a_user_an_agent_and_a_service_with_one_id_never_meet(memory: Memory) ->
     assert keys(owns["service"].list()) == ["only-service", "k"]
 
 
-def test_the_owner_and_the_origin_of_an_entry_are_set_by_the_engine(memory: Memory) -> None:
+def test_the_owner_and_the_origin_of_an_entry_are_set_by_the_engine(door: Door, memory: Memory) -> None:
     alice = memory.user("alice")
     alice.remember("x", key="k")
     agent = memory.agent("bot", user="alice")
@@ -68,7 +68,7 @@ def test_the_owner_and_the_origin_of_an_entry_are_set_by_the_engine(memory: Memo
     assert (str(mine.owner), mine.provenance.by, mine.provenance.source) == (
         "user:alice",
         "user:alice",
-        "user",
+        door.source,
     )
     assert (str(its.owner), its.provenance.by, its.provenance.source) == ("agent:bot", "agent:bot", "agent")
 

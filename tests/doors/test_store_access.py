@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.entrypoints.python import Memory
 from tests.doors.looking import refusal, refused, unchanged
+from tests.doors.portal import Door
 from tests.doors.test_stores import create, keys, value
 from tests.support import FixedClock
 
@@ -221,11 +222,14 @@ def test_an_edit_of_somebody_elses_entry_leaves_its_owner(memory: Memory) -> Non
     assert [state.by for state in owner.history("k")] == ["agent:guest", "agent:owner"]
 
 
-def test_what_a_client_encrypted_comes_back_with_its_flag_and_is_never_found(memory: Memory) -> None:
-    bot = memory.agent("bot")
+def test_what_a_client_encrypted_comes_back_with_its_flag_and_is_never_found(
+    door: Door, memory: Memory
+) -> None:
+    bot, hidden = memory.agent("bot"), door.name == "mcp"  # a model could not read it, so it sees nothing
     bot.stores.memory("create", path="/memories/sealed", content="harbour harbour", encrypted=True)
     shown = bot.stores.memory("view", path="/memories/sealed")
-    assert (shown["value"], shown["encrypted"]) == ("harbour harbour", True)
+    assert hidden or (shown["value"], shown["encrypted"]) == ("harbour harbour", True)
+    assert (shown is None) == hidden
     assert keys(bot.stores.memory("search", query="harbour")) == []
-    with unchanged(memory), refused("not_text"):
+    with unchanged(memory), refused("not_found" if hidden else "not_text"):
         bot.stores.memory("edit", path="/memories/sealed", old_str="harbour", new_str="x")

@@ -49,6 +49,8 @@ class Wanted:
     space: SpaceRef = None
     entry: UUID | None = None
     """The entry concerned: when it is purged, what was shown of it goes too."""
+    op: Op = Op.READ
+    """What whoever asks must be let do in the space."""
 
 
 class Confirmed(NamedTuple):
@@ -62,7 +64,7 @@ class Confirmed(NamedTuple):
 
 def propose(engine: Engine, caller: Caller, wanted: Wanted) -> Job[Proposal]:
     now = engine.clock()
-    space = enter(engine, caller, wanted.space, Op.READ, now).space
+    space = enter(engine, caller, wanted.space, wanted.op, now).space
     row = ProposalRow(
         uuid4(),
         _who_answers(engine, caller),
@@ -131,6 +133,21 @@ def approve(
         return Answered(row.id, asked.what, True, call.show(job(tx)))
 
     return write
+
+
+def may_approve(
+    engine: Engine, caller: Caller, id: str | UUID, confirmed: Callable[[str], Confirmed]
+) -> bool:
+    """Whether this person's yes would be enough, so that nobody is asked in vain."""
+    now = engine.clock()
+    asked = open_proposal(engine.sealed, _sought(engine, caller, id, now))
+    if asked is None:
+        return False
+    try:
+        _require_level(engine, caller, asked, confirmed(asked.what).level, now)
+    except AccessDenied:
+        return False
+    return True
 
 
 def refuse(engine: Engine, caller: Caller, id: str | UUID) -> Job[Answered]:

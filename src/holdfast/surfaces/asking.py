@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from holdfast.contracts.storage import Job
-from holdfast.domain.access import asks_as_model
+from holdfast.domain.access import Op, asks_as_model
 from holdfast.domain.errors import ConfirmationRequired, NotText
 from holdfast.domain.grant import Grant
 from holdfast.domain.partition import Partition
@@ -118,7 +118,8 @@ def forgetting(seat: Seat, what: str, scope: str, partitions: tuple[Partition, .
         return Forgotten(scope, 0, persisted=False, note=seat.reason)
 
     if not seat.is_off and asks_as_model(seat.caller) and _takes_much(scope):
-        return ask_a_person(seat, Wanted(what, {"scope": scope}, f"Forget `{scope}` for good."))
+        shown = f"Forget `{scope}` for good."
+        return ask_a_person(seat, Wanted(what, {"scope": scope}, shown, op=Op.FORGET))
 
     def prepare() -> Job[Forgotten]:
         record(seat.engine)  # what ran before this goes with it

@@ -17,6 +17,9 @@ from holdfast.settings import Settings, load
 if TYPE_CHECKING:
     from holdfast.entrypoints.python import Memory, Own
 
+DOOR = "cli"
+"""Where an entry says that it came from."""
+
 
 def settings_of(data: Path | None, **given: Any) -> Settings:
     """A data directory that was named stands for its own store, whatever HOLDFAST_DATABASE_URL says."""
@@ -37,7 +40,7 @@ def opened(data: Path | None, subject: str | None, what: str = "working") -> Ite
                 yield client
         else:
             with _memory(settings) as memory:
-                yield memory.user(settings.subject)
+                yield _own(memory, settings.subject)
 
 
 def local_settings(data: Path | None, what: str) -> Settings:
@@ -65,6 +68,13 @@ def _memory(settings: Settings) -> Memory:
     from holdfast.wiring import open_engine, system_clock
 
     return Memory(open_engine(settings, system_clock, None, required=True), settings, system_clock)
+
+
+def _own(memory: Memory, subject: str) -> Own:
+    from holdfast.domain.principal import Caller, PrincipalKind, principal
+    from holdfast.entrypoints.python import Own
+
+    return Own(memory.running.seat(Caller(principal(PrincipalKind.USER, subject), door=DOOR)))
 
 
 def _client(url: str, token: str | None) -> Any:

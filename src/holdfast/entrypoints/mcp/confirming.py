@@ -5,7 +5,9 @@ approved as the person, whose own access counts."""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -24,7 +26,8 @@ from holdfast.domain.principal import Caller
 from holdfast.domain.proposal import Answered
 from holdfast.entrypoints import calling
 from holdfast.entrypoints.mcp.protocol import Context
-from holdfast.operations.propose import person_asked
+from holdfast.operations.propose import may_approve, person_asked
+from holdfast.surfaces.confirmed import confirmed
 from holdfast.surfaces.seat import Seat
 from holdfast.surfaces.wire.people_calls import APPROVE, PROPOSALS, REFUSE
 
@@ -46,8 +49,18 @@ class Ask(Exception):
         self.result = result
 
 
-def can_ask(seat: Seat, context: Context) -> bool:
-    """Whether there is a person whom this client can ask now; an empty capability stands for forms."""
+async def can_ask(seat: Seat, context: Context, proposal: str) -> bool:
+    """Whether there is a person whom this client can ask now, and whose yes would be enough."""
+    if not _has_forms(seat, context):
+        return False
+    person = _as_person(seat)
+    return await asyncio.to_thread(
+        may_approve, person.engine, person.caller, proposal, partial(confirmed, person)
+    )
+
+
+def _has_forms(seat: Seat, context: Context) -> bool:
+    """An empty capability stands for forms."""
     capabilities = context.session.client_capabilities
     told = None if capabilities is None else capabilities.elicitation
     if told is None or (told.form is None and told.url is not None) or person_asked(seat.caller) is None:

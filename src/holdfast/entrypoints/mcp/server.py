@@ -127,10 +127,11 @@ class AgentServer:
         try:
             done = await calling.write(seat, tool.call, given)
         except ConfirmationRequired as refusal:
-            if refusal.proposal is None or not can_ask(seat, context):
+            if refusal.proposal is None or not await can_ask(seat, context, refusal.proposal):
                 raise
             return await _decided(tool.call, await asked(seat, context, refusal.proposal))
-        if (waits := getattr(done, "proposal", None)) is not None and can_ask(seat, context):
+        waits = getattr(done, "proposal", None)
+        if waits is not None and await can_ask(seat, context, str(waits)):
             return await _decided(tool.call, await asked(seat, context, str(waits)))
         return await _told(tool.call, done)
 

@@ -146,7 +146,10 @@ def _row(fields: Sequence[Field], row: Any) -> Any:
 
 def _missing(field: Field) -> HoldfastError:
     assert field.missing is not None
-    return field.missing(f"`{field.name}` is required." if field.missing is MissingField else None)
+    if field.missing is not MissingField:
+        return field.missing(None)
+    words = (field.bounds or {}).get("enum")
+    return MissingField(f"`{field.name}` is required{': one of ' + ', '.join(words) if words else ''}.")
 
 
 def _refuse_unknown(fields: Sequence[Field], said: Mapping[str, Any]) -> None:
