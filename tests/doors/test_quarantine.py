@@ -79,6 +79,29 @@ def test_who_writes_is_set_by_the_server(door: Door, memory: Memory, alice: Own)
     assert memory.agent("bot").get("by a bot").provenance.source == "agent"
 
 
+@pytest.mark.parametrize("source", ["user", "system", "agent"])
+def test_no_model_claims_that_a_person_or_the_server_wrote_its_words(
+    memory: Memory, alice: Own, source: str
+) -> None:
+    for model in (model_of(memory, "alice"), agent_model(memory, "bot", user="alice")):
+        with refused("invalid_field"):
+            model.remember("x", key="k", source=source)
+        [row] = model.remember_many([{"text": "x", "key": "k", "source": source}])
+        assert row.error is not None
+        assert row.error.code == "invalid_field"
+        assert model.list() == []
+
+
+def test_a_model_makes_no_word_of_a_person_its_own_nor_its_own_a_persons(memory: Memory, alice: Own) -> None:
+    said, model = keep(alice, "Walruses are large", key="said"), model_of(memory, "alice")
+    model.remember("Walruses weigh a ton", key="made", derived_from=[said])
+    assert alice.get("made").provenance.source == "agent"
+    assert model.edit("said", text="Walruses are small").provenance.source == "agent"
+    assert model.facts.store("walrus", "large").persisted
+    assert alice.facts.get("walrus").provenance.source == "agent"
+    assert model.undo("said").provenance.source == "agent"
+
+
 def test_an_approved_memory_is_seen_by_models_and_stays_what_it_was(memory: Memory, alice: Own) -> None:
     id = keep(alice, BAD, key="page", source="import")
     approved = alice.people.approve_quarantined(id)

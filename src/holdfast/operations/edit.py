@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import Op, may_flag
+from holdfast.domain.coach import Advice
 from holdfast.domain.entry import TEXT, Change, Content, Entry
 from holdfast.domain.errors import AccessDenied, Conflict, EditNoMatch, InvalidField, MissingField, NotText
 from holdfast.domain.file import check_description, check_name, check_type
@@ -17,7 +18,7 @@ from holdfast.domain.profile import PROFILES
 from holdfast.domain.retention import Ttl
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
-from holdfast.operations.judge import judged, provenance_after, scrubbed
+from holdfast.operations.judge import NO_ADVICE, judged, provenance_after, scrubbed
 from holdfast.operations.remember import check_expected
 from holdfast.operations.resolve import Target, look_up_in, opened, require_creator, require_delete, seek
 from holdfast.storage.sealed import Head, Place
@@ -38,24 +39,31 @@ class Changes:
     expected_revision: int | None = None
 
 
+class Edited(Entry):
+    """An entry as a change of its words left it."""
+
+    advice: tuple[Advice, ...] = ()
+    """What the save coach says about the words; no part of the entry itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Replaced:
     """What replacing a passage did: the entry, and how often the passage had occurred."""
 
-    entry: Entry
+    entry: Edited
     occurrences: int
     at: int = 0
     """Where in the text the one that was replaced stood."""
 
 
-def edit(engine: Engine, caller: Caller, target: Target, changes: Changes) -> Job[Entry]:
+def edit(engine: Engine, caller: Caller, target: Target, changes: Changes) -> Job[Edited]:
     now = engine.clock()
     sought = seek(engine, caller, target, Op.CHANGE, now)
     if changes.always_inject is not None:
         _require_flag(sought.entered)
     place = engine.sealed.place(sought.entered.space, now)
 
-    def write(tx: Transaction) -> Entry:
+    def write(tx: Transaction) -> Edited:
         sealed = SealedTransaction(engine.sealed, tx, now)
         head = look_up_in(sealed, place, sought)
         check_expected(changes.expected_revision, head.row.revision)
@@ -222,9 +230,9 @@ def _revise(
     content: Content,
     changes: Changes,
     operation: str,
-) -> Entry:
+) -> Edited:
     entry, profile = opened(head), PROFILES[opened(head).partition]
-    state = State.of(entry)
+    state, advice = State.of(entry), NO_ADVICE
     content = content._replace(
         change=Change.EDITED,
         restores=None,
@@ -233,7 +241,7 @@ def _revise(
     )
     if profile.scrubbed and not entry.encrypted:
         content, _ = scrubbed(engine, content)
-        content, _, held_back = judged(engine, entered.caller, profile, content, tx.now)
+        content, advice, held_back = judged(engine, entered.caller, profile, content, tx.now)
         state = state._replace(quarantined=state.quarantined or held_back)
     if changes.no_expiry:
         state = state._replace(expires_us=profile.retention.expires_us(None, tx.now))
@@ -251,4 +259,7 @@ def _revise(
         keep=engine.limits.revisions,
     )
     tx.audit(operation, entered.caller.principal, revised.space, revised.id, revised.revision)
-    return revised
+    edited = Edited(*revised)
+    if any(said is not None for said in (changes.text, changes.hint, changes.tags)):
+        edited.advice = advice
+    return edited

@@ -92,12 +92,18 @@ def judged(
     held_back = False
     if source is not None or derived_from is not None:
         content, held_back = _traced(engine, caller, content, now, source, derived_from)
-    origin = content.provenance.source
+    advice, doubtful = weighed(profile, content)
+    return content, advice, held_back or doubtful
+
+
+def weighed(profile: Profile, content: Content) -> tuple[tuple[Advice, ...], bool]:
+    """What there is to say about words as they stand, and whether they are kept from models for it. Needs no store."""
+    origin, held_back = content.provenance.source, False
     found = doubts(_words(content), dated=content.at_us is not None, trusted=origin not in LESS_TRUSTED)
     if origin in LESS_TRUSTED and Code.INSTRUCTION not in found and claims_authority(content.key):
         found = (*found, Code.INSTRUCTION)
     if not found:
-        return content, NO_ADVICE, held_back
+        return NO_ADVICE, False
     for code in found:
         match action(profile.name, code, origin):
             case Action.REFUSE:
@@ -106,7 +112,7 @@ def judged(
                 held_back = True
             case Action.NOTE:
                 pass
-    return content, advised(found), held_back
+    return advised(found), held_back
 
 
 def _words(content: Content) -> str:

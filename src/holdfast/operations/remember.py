@@ -43,7 +43,7 @@ from holdfast.domain.times import check_moment
 from holdfast.operations.answers import Outcome, Redactions, Remembered, Similar
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
-from holdfast.operations.judge import NO_ADVICE, judged, provenance_of, removed_by, scrubbed
+from holdfast.operations.judge import NO_ADVICE, judged, provenance_of, removed_by, scrubbed, weighed
 from holdfast.operations.resolve import Sought, Target, look_up_in, opened, require_delete, seek
 from holdfast.storage.codec import blind_body
 from holdfast.storage.sealed import Head, Place
@@ -149,9 +149,11 @@ def not_kept(limits: Limits, caller: Caller, asked: Asked, reason: str, now: int
     """The answer while memory is off: what would be refused is refused all the same."""
     content = _check_words(limits, caller, asked.profile, asked.draft)
     expires = asked.profile.retention.expires_us(asked.draft.ttl, now)
-    return Remembered(
-        None, content.key, None, 0, False, expires, persisted=False, note=reason, category=content.category
-    )
+    advice = NO_ADVICE
+    if asked.profile.scrubbed and not asked.draft.encrypted:
+        advice, _ = weighed(asked.profile, content)
+    kept = Remembered(None, content.key, None, 0, False, expires, persisted=False, note=reason)
+    return kept._replace(category=content.category, advised=advice)
 
 
 def remember_many(

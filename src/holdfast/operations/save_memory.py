@@ -11,7 +11,7 @@ from uuid import UUID
 from holdfast.contracts.rows import EntryRow, Visible
 from holdfast.contracts.storage import EntryReads, Job, Transaction
 from holdfast.domain.access import Op, is_person, is_unattended, may_flag, sees
-from holdfast.domain.coach import Advice, advised, doubts
+from holdfast.domain.coach import Advice
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import AccessDenied, RunCap
 from holdfast.domain.partition import Partition
@@ -143,8 +143,12 @@ def _written(engine: Engine, caller: Caller, saving: Saving, found: _Found) -> J
     said = saving.always_inject if _says_new(saving, found.same) else None
     changes = Changes(text=saving.content, hint=saving.hint, tags=saving.tags, always_inject=said)
     change = edit.edit(engine, caller, Target(id=found.same.id, partitions=ROOM), changes)
-    advice = advised(doubts(f"{saving.content}\n{saving.hint}"))
-    return lambda tx: Saved(change(tx).id, True, None, found.similar, advice)
+
+    def update(tx: Transaction) -> Saved:
+        edited = change(tx)
+        return Saved(edited.id, True, None, found.similar, edited.advice)
+
+    return update
 
 
 def _says_new(saving: Saving, same: Entry | None) -> bool:

@@ -22,6 +22,7 @@ from holdfast.domain.grant import Level
 from holdfast.domain.limits import check_flag, check_hint, check_key, check_limit, check_tags, check_text
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import UNKNOWN
+from holdfast.domain.profile import ASSISTANT
 from holdfast.domain.space import Space, SpaceKind, SpaceName
 from holdfast.domain.times import to_datetime
 from holdfast.operations import edit, read, remove
@@ -30,6 +31,7 @@ from holdfast.operations.edit import Changes
 from holdfast.operations.enter import enter_own
 from holdfast.operations.propose import Wanted, propose
 from holdfast.operations.read import Listing
+from holdfast.operations.remember import Asked, Draft, not_kept
 from holdfast.operations.resolve import Target, deletable, look_up, opened, seek
 from holdfast.operations.save_memory import ROOM, Saved, Saving, asks_for_another, save
 from holdfast.operations.spaces import enterable
@@ -142,7 +144,13 @@ class AssistantCalls:
         def prepare() -> Job[Saved]:
             return save(seat.engine, seat.caller, saving, _again(seat, saving, scope, system_id))
 
-        return Write(prepare, off=lambda: Saved(None, False, note=seat.reason))
+        def not_saved() -> Saved:
+            draft = Draft(content, hint=hint, tags=labels)
+            asked = Asked(ASSISTANT, space, draft)
+            kept = not_kept(seat.limits, seat.caller, asked, seat.reason, seat.clock())
+            return Saved(None, False, advice=kept.advised, note=kept.note)
+
+        return Write(prepare, off=not_saved)
 
     def delete_memory(self, id: str | UUID) -> Write[MemoryDeleted]:
         """Moves a memory to the trash, restorable for 30 days. A model proposes it, and a person decides; in a system

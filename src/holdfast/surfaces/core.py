@@ -24,7 +24,7 @@ from holdfast.operations import edit, read, remove, share, spaces, undo
 from holdfast.operations.answers import Forgotten, Hits, Outcome, Page, Remembered, Similar
 from holdfast.operations.ask import Ask, check_question
 from holdfast.operations.build_context import build_context
-from holdfast.operations.edit import Changes, Replaced
+from holdfast.operations.edit import Changes, Edited, Replaced
 from holdfast.operations.engine import Engine
 from holdfast.operations.index import IndexStatus
 from holdfast.operations.read import Listing
@@ -254,8 +254,9 @@ class CoreCalls:
         no_expiry: bool = False,
         always_inject: bool | None = None,
         expected_revision: int | None = None,
-    ) -> Write[Entry]:
-        """Changes fields of a memory; what is left out stays. A ttl counts from now; `no_expiry` takes one away."""
+    ) -> Write[Edited]:
+        """Changes fields of a memory; what is left out stays. A ttl counts from now; `no_expiry` takes one away. The
+        answer's `advice` tells what is doubtful about changed words."""
         if always_inject is not None:
             check_flag("always_inject", always_inject)
         changes = Changes(
@@ -310,7 +311,7 @@ class CoreCalls:
         always_inject: bool,
         id: str | UUID | None = None,
         space: SpaceId = None,
-    ) -> Write[Entry]:
+    ) -> Write[Edited]:
         """Turns always-apply on or off, which needs manage."""
         return self.edit(key, id=id, space=space, always_inject=always_inject)
 

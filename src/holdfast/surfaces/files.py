@@ -9,6 +9,7 @@ from uuid import UUID
 
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import is_unattended
+from holdfast.domain.coach import Advice
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import AccessDenied, InvalidField, MissingField, NotFound, Unauthenticated
 from holdfast.domain.file import check_body, check_description, check_name, check_type, index_text
@@ -43,6 +44,8 @@ class FileChange:
     note: str | None = None
     redactions: Redactions = ()
     """How many secrets of each kind were taken out."""
+    advice: tuple[Advice, ...] = ()
+    """What the save coach says about the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +170,7 @@ def _change(kept: Remembered) -> FileChange:
         kept.persisted,
         kept.note,
         kept.redactions,
+        kept.advised,
     )
 
 

@@ -247,18 +247,22 @@ def _create(seat: Seat, asked: Create) -> Write[Answer]:
 
 def _created(seat: Seat, spot: Spot, kept: Remembered) -> str:
     left_out = f"; {kept.redacted} secrets were left out" if kept.redacted else ""
-    return f"created {_path(seat, spot)}{left_out}"
+    advice = "".join(f"; note: {each.message}" for each in kept.advised)
+    return f"created {_path(seat, spot)}{left_out}{advice}"
 
 
 def _edited(seat: Seat, spot: Spot, old: str, new: str, done: Replaced) -> Answer:
     """Where the passage stood, before and after, and how often it had occurred: only the first was replaced."""
     text, at = done.entry.text, done.at
     before, after = text[max(0, at - AROUND) : at], text[at + len(new) : at + len(new) + AROUND]
-    return {
+    answer: dict[str, Any] = {
         "edited": _path(seat, spot),
         "occurrences": done.occurrences,
         "diff": f"- {before}{old}{after}\n+ {before}{new}{after}",
     }
+    return (
+        answer | {"advice": [each._asdict() for each in done.entry.advice]} if done.entry.advice else answer
+    )
 
 
 def _rename(seat: Seat, spot: Spot, to: Spot) -> Job[Entry]:

@@ -18,7 +18,7 @@ ALWAYS = (400, 401, 403, 404, 405, 409, 413, 423, 429, 500, 503)
 WITH_BODY = (415,)
 OUTSIDE = (400, 403, 405)
 WRITING = (412, 507)
-_ENTRY = "Entry"
+_ENTRY, _EDITED = "Entry", "Edited"
 _BODY_ID, _PATH_ID = "$response.body#/id", "$request.path.id"
 _GRANT = {"space": "$request.path.space", "grantee": "$request.path.grantee"}
 
@@ -208,7 +208,7 @@ def _good(route: Route) -> Json:
             }
         },
     }
-    if route.call.answer.name == _ENTRY:
+    if route.call.answer.name in (_ENTRY, _EDITED):
         shown["headers"] = {"ETag": {"$ref": "#/components/headers/ETag"}}
     if links := LINKS.get(_operation_id(route)):
         shown["links"] = {

@@ -13,7 +13,7 @@ from holdfast.domain.grant import Grant, parse_level
 from holdfast.domain.principal import parse_grantee
 from holdfast.operations.administer import AuditLine, Stats
 from holdfast.operations.answers import Forgotten, Outcome, Remembered
-from holdfast.operations.edit import Replaced
+from holdfast.operations.edit import Edited, Replaced
 from holdfast.operations.index import IndexStatus
 from holdfast.operations.share import Unshared
 from holdfast.operations.spaces import SpaceInfo
@@ -56,7 +56,7 @@ def _read_remembered(shown: Json) -> Remembered:
         shown.get("note"),
         shown["category"],
         tuple(sorted(shown.get("redactions", {}).items())),
-        tuple(Advice(each["code"], each["message"]) for each in shown.get("advice", [])),
+        read_advice(shown),
         shown.get("quarantined", False),
     )
     near = shown.get("similar", [])
@@ -76,8 +76,15 @@ ADVICE: Json = {
 }
 
 
-def _advice(advised: Iterable[Advice]) -> list[Json]:
-    return [{"code": str(code), "message": message} for code, message in advised]
+def show_advice(advised: Iterable[Advice]) -> list[Json] | None:
+    return [{"code": str(code), "message": message} for code, message in advised] or None
+
+
+def read_advice(shown: Json) -> tuple[Advice, ...]:
+    return tuple(Advice(each["code"], each["message"]) for each in shown.get("advice", []))
+
+
+ADVISED = Part("advice", ADVICE, lambda done: show_advice(done.advice), optional=True)
 
 
 _KEPT = (
@@ -93,7 +100,7 @@ _KEPT = (
     Part("redactions", COUNTS, lambda kept: dict(kept.redactions) or None, optional=True),
     Part("persisted", SWITCH, lambda kept: kept.persisted),
     Part("note", TEXT, lambda kept: kept.note, optional=True),
-    Part("advice", ADVICE, lambda kept: _advice(kept.advised) or None, optional=True),
+    Part("advice", ADVICE, lambda kept: show_advice(kept.advised), optional=True),
     Part("quarantined", SWITCH, lambda kept: kept.quarantined or None, optional=True),
 )
 
@@ -130,7 +137,7 @@ def _show_stored(kept: Remembered) -> Json:
     if kinds:
         shown["redactions"] = dict(kinds)
     if advised:
-        shown["advice"] = _advice(advised)
+        shown["advice"] = show_advice(advised)
     if held_back:
         shown["quarantined"] = True
     return shown if note is None else shown | {"note": note}
@@ -141,7 +148,7 @@ REMEMBERED = Shape(
     "Remembered",
     (
         *_KEPT[:-2],
-        Part("advice", ADVICE, lambda kept: _advice(kept.advice) or None, optional=True),
+        ADVISED,
         _KEPT[-1],
         Part(
             "similar",
@@ -185,13 +192,22 @@ OUTCOME = Shape(
     _read_outcome,
 )
 OUTCOMES = listed("Outcomes", "outcomes", OUTCOME)
+
+
+def _read_edited(shown: Json) -> Edited:
+    edited = Edited(*ENTRY.read(shown))
+    edited.advice = read_advice(shown)
+    return edited
+
+
+EDITED = Shape("Edited", (*ENTRY.parts, ADVISED), _read_edited)
 REPLACED = Shape(
     "Replaced",
     (
-        Part("entry", ref(ENTRY), lambda done: ENTRY.show(done.entry), shapes=(ENTRY,)),
+        Part("entry", ref(EDITED), lambda done: EDITED.show(done.entry), shapes=(EDITED,)),
         Part("occurrences", WHOLE, lambda done: done.occurrences),
     ),
-    lambda shown: Replaced(ENTRY.read(shown["entry"]), shown["occurrences"]),
+    lambda shown: Replaced(EDITED.read(shown["entry"]), shown["occurrences"]),
 )
 FORGOTTEN = Shape(
     "Forgotten",

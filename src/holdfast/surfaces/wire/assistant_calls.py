@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from holdfast.domain.coach import Advice
 from holdfast.domain.errors import MissingField
 from holdfast.operations.save_memory import Near, Saved
 from holdfast.surfaces.assistant import (
@@ -19,7 +18,7 @@ from holdfast.surfaces.assistant import (
     MemoryDeleted,
     Toggled,
 )
-from holdfast.surfaces.wire.answers import ADVICE
+from holdfast.surfaces.wire.answers import ADVISED, read_advice
 from holdfast.surfaces.wire.call import NO_VALUE, Call
 from holdfast.surfaces.wire.fields import Field, Kind
 from holdfast.surfaces.wire.shape import (
@@ -114,7 +113,7 @@ def _read_saved(shown: Json) -> Saved:
         shown["updated"],
         shown.get("proposal"),
         tuple(near),
-        tuple(Advice(each["code"], each["message"]) for each in shown.get("advice", [])),
+        read_advice(shown),
         shown.get("redacted", 0),
         shown.get("note"),
     )
@@ -135,12 +134,7 @@ SAVED = Shape(
             ),
             optional=True,
         ),
-        Part(
-            "advice",
-            ADVICE,
-            lambda done: [{"code": one.code, "message": one.message} for one in done.advice] or None,
-            optional=True,
-        ),
+        ADVISED,
         Part("redacted", WHOLE, lambda done: done.redacted or None, optional=True),
         _NOTE,
     ),

@@ -192,7 +192,7 @@ EDIT = core(
         ALWAYS,
         REVISION,
     ),
-    entries.ENTRY,
+    answers.EDITED,
     writes=True,
 )
 REPLACE = core(

@@ -9,7 +9,7 @@ from uuid import UUID
 from holdfast.domain.errors import InvalidName, InvalidType, MissingField
 from holdfast.domain.file import NAME_PATTERN, TYPES
 from holdfast.surfaces.files import ACTIONS, DELETE, UPSERT, FileCalls, FileChange, FileMemory
-from holdfast.surfaces.wire.answers import COUNTS
+from holdfast.surfaces.wire.answers import ADVISED, COUNTS, read_advice
 from holdfast.surfaces.wire.call import Call
 from holdfast.surfaces.wire.fields import Field, Kind
 from holdfast.surfaces.wire.shape import (
@@ -59,10 +59,9 @@ _BY_ACTION = {
 
 
 def _read_change(shown: Json) -> FileChange:
-    kinds = tuple(sorted(shown.pop("redactions", {}).items()))
-    return FileChange(
-        **shown | {"id": None if shown["id"] is None else UUID(shown["id"]), "redactions": kinds}
-    )
+    id, kinds = shown["id"], tuple(sorted(shown.get("redactions", {}).items()))
+    read = {"id": None if id is None else UUID(id), "redactions": kinds, "advice": read_advice(shown)}
+    return FileChange(**shown | read)
 
 
 def _read_file(shown: Json) -> FileMemory:
@@ -91,6 +90,7 @@ FILE_CHANGE = Shape(
         Part("redactions", COUNTS, lambda done: dict(done.redactions) or None, optional=True),
         Part("persisted", SWITCH, lambda done: done.persisted),
         Part("note", TEXT, lambda done: done.note, optional=True),
+        ADVISED,
     ),
     _read_change,
 )
