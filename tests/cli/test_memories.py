@@ -231,3 +231,8 @@ def test_memory_that_is_off_keeps_nothing_and_says_so(holdfast: Command) -> None
 
     assert done.code == 0
     assert done.out.startswith("Nothing was kept: ")
+
+
+def test_what_was_typed_says_that_it_came_from_the_command_line(holdfast: Command) -> None:
+    holdfast("remember", "Deploys go through Konflux", "--key", "ci/deploy")
+    assert holdfast("get", "ci/deploy", "--json").json["provenance"]["door"] == "cli"
