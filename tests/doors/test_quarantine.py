@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from holdfast.domain.principal import Caller, PrincipalKind, principal
 from holdfast.entrypoints.python import Memory, Own
 from tests.doors.looking import keys, refused
 from tests.doors.models import agent_model, model_of
@@ -100,6 +101,13 @@ def test_a_model_makes_no_word_of_a_person_its_own_nor_its_own_a_persons(memory:
     assert model.facts.store("walrus", "large").persisted
     assert alice.facts.get("walrus").provenance.source == "agent"
     assert model.undo("said").provenance.source == "agent"
+
+
+def test_tool_code_that_runs_for_a_user_does_not_speak_as_them(memory: Memory, alice: Own) -> None:
+    tool = Caller(principal(PrincipalKind.USER, "alice"), door="handler")
+    Own(memory.running.seat(tool)).remember("x", key="by a tool")
+    shown = alice.get("by a tool").provenance
+    assert (shown.by, shown.door, shown.source) == ("user:alice", "handler", "agent")
 
 
 def test_an_approved_memory_is_seen_by_models_and_stays_what_it_was(memory: Memory, alice: Own) -> None:

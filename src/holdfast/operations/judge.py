@@ -7,7 +7,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import Any
 
-from holdfast.domain.access import Op, is_person
+from holdfast.domain.access import MODEL_DOORS, Op, is_person
 from holdfast.domain.coach import LESS_TRUSTED, SENTENCES, Action, Advice, Code, action, advised, doubts
 from holdfast.domain.entry import Content, Provenance, Source, least_trusted
 from holdfast.domain.errors import InvalidField, LiveState, NotFound
@@ -24,14 +24,15 @@ from holdfast.operations.resolve import Target, look_up, opened, seek
 NO_ADVICE: tuple[Advice, ...] = ()
 SOURCES_AT_MOST = 32
 _KNOWN_WRITERS = 1_024
+_OF_MACHINES = frozenset({*MODEL_DOORS, "handler"})
 _SAID = {"tool": Source.TOOL, "import": Source.IMPORT}
 
 
 def provenance_of(caller: Caller, source: Source | None = None) -> Provenance:
-    """Who stands behind a write, as far as the engine knows it itself. What comes through the door of a model is an
-    agent's, whoever lent it a token."""
+    """Who stands behind a write, as far as the engine knows it itself. What comes through the door of a model or of
+    tool code is an agent's, whomever it works for."""
     if source is None:
-        by_user = caller.principal.kind is PrincipalKind.USER and caller.door != "mcp"
+        by_user = caller.principal.kind is PrincipalKind.USER and caller.door not in _OF_MACHINES
         source = Source.USER if by_user else Source.AGENT
     return _provenance(caller.principal, caller.door, source, caller.conversation, caller.run)
 
