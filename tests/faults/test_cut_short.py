@@ -37,7 +37,7 @@ pytestmark = pytest.mark.faults
 
 DYING = Path(__file__).with_name("dying.py")
 KILLED = CHANGES if LONG else (rename_to_another_space, edit, duplicate, superseded)
-MOMENTS = (*map(str, range(2, 12 if LONG else 2)), "COMMIT", "committed")
+MOMENTS = (*map(str, range(2, 7 if LONG else 2)), "COMMIT", "committed")
 
 
 class Cut:
