@@ -55,7 +55,7 @@ faults-kill: $(DEV_READY) ## Processes are killed in the middle of their writes
 	$(FAULTS) -k kill
 
 faults-postgres: $(DEV_READY) ## The database server is killed in the middle of writes
-	HOLDFAST_FAULTS=long $(PYTEST) tests/postgres/test_faults.py --timeout=3600
+	HOLDFAST_FAULTS=long $(PYTEST) tests/postgres/test_faults.py tests/postgres/test_cut_short.py --timeout=3600
 
 faults-server: $(DEV_READY) ## The server is drained, killed and started again
 	$(FAULTS) -k test_server
