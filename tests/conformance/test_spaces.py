@@ -129,6 +129,16 @@ def test_the_state_of_a_space_begins_at_zero(store: Store) -> None:
     assert store.spaces.state(HERE) == SpaceState(seq=0, removed=0, settled=0)
 
 
+def test_the_states_of_several_spaces_come_in_the_order_asked_for(store: Store) -> None:
+    make_spaces(store, HERE, THERE)
+    advance(store, HERE, 1, 1, 5)
+    here, there = store.spaces.state(HERE), store.spaces.state(THERE)
+    assert here != there
+    assert store.spaces.states([THERE, NOWHERE, HERE, THERE]) == [there, None, here, there]
+    assert write(store, lambda tx: tx.spaces.states([HERE, THERE])) == [here, there]
+    assert store.spaces.states([]) == []
+
+
 def test_each_counter_of_the_state_grows_by_its_own_event_and_no_other(store: Store) -> None:
     make_spaces(store, HERE, THERE)
     advance(store, HERE, 1, 1, 5)

@@ -10,7 +10,7 @@ import pytest
 from holdfast.contracts.rows import PLACE_FIELD_SHIFT, PLACE_NUMBER_SHIFT
 from holdfast.contracts.storage import Store, Transaction
 from tests.conformance.backends import Backend
-from tests.conformance.rows import HERE, NOW, THERE, entry_row, insert, make_spaces, words, write
+from tests.conformance.rows import HERE, NOW, NOWHERE, THERE, entry_row, insert, make_spaces, words, write
 
 Indexed = Callable[..., list[int]]
 
@@ -244,6 +244,23 @@ def test_several_terms_are_looked_up_at_once_each_in_its_turn(store: Store) -> N
     found = store.terms.places(HERE, ["b", "missing", "a", "b"])
     assert [len(each.split(",")) if each else 0 for each in found] == [2, 0, 1, 2]
     assert store.terms.places(HERE, []) == []
+
+
+def test_terms_of_several_spaces_are_looked_up_at_once_each_in_its_own(store: Store) -> None:
+    put(store, 1, "b a")
+    put(store, 2, "b", space=THERE)
+    put(store, 3, "a b b", space=THERE)
+    asked = [(THERE, ["b", "a"]), (NOWHERE, ["a"]), (HERE, []), (HERE, ["missing", "b"]), (THERE, ["a"])]
+    together = store.terms.places_in(asked)
+    assert [[_sorted(each) for each in found] for found in together] == [
+        [_sorted(each) for each in store.terms.places(space, terms)] for space, terms in asked
+    ]
+    assert [[len(_sorted(each)) for each in found] for found in together] == [[3, 1], [0], [], [0, 1], [1]]
+    assert store.terms.places_in([]) == []
+
+
+def _sorted(packed: str) -> list[int]:
+    return sorted(map(int, packed.split(","))) if packed else []
 
 
 class TestTheLexicon:

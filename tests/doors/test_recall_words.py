@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.entrypoints.python import Memory, Own
-from holdfast.operations import recall
+from holdfast.operations import rank
 from tests.doors.looking import keys
 
 OTHERS = (
@@ -126,7 +126,7 @@ def test_a_word_that_only_a_filter_left_out_is_not_taken_for_a_slip(
     alice: Own, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not even where it stands in older entries than those whose words are looked through."""
-    monkeypatch.setattr(recall, "VOCABULARY", 1)
+    monkeypatch.setattr(rank, "VOCABULARY", 1)
     alice.remember("the farm was sold", key="farm")
     alice.remember("the form was sent", key="form", tags=["t"])
     assert keys(alice.recall("farm", tags=["t"])) == []

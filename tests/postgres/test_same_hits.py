@@ -120,3 +120,18 @@ def test_they_do_so_too_after_some_notes_changed_and_others_went(
     on_sqlite, on_postgres = doors
     for question in read("questions.jsonl"):
         assert hits(on_postgres, question["text"]) == hits(on_sqlite, question["text"]), question["text"]
+
+
+@pytest.mark.parametrize("embedder", ["none", f"{__name__}:leaning"])
+def test_they_do_so_too_over_many_spaces_that_are_ranked_together(doors: list[Own]) -> None:
+    for door in doors:
+        for number in range(6):
+            door.create_space(f"space{number}")
+        for number, note in enumerate(read("memories.jsonl")):
+            door.remember(note["text"], key=f"other-{number}", space=f"shared:space{number % 6}")
+    on_sqlite, on_postgres = doors
+    for question in read("questions.jsonl")[:20] * 2:  # the second time by what is opened already
+        there = on_postgres.recall(question["text"], explain=True)
+        assert [(hit.key, hit.score, hit.why) for hit in there] == [
+            (hit.key, hit.score, hit.why) for hit in on_sqlite.recall(question["text"], explain=True)
+        ], question["text"]

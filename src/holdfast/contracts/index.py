@@ -44,6 +44,10 @@ class TermReads(Protocol):
         come before it in that field, shifted as rows.PLACE_* say. One string costs a tenth of a row for each place."""
         ...
 
+    def places_in(self, asked: Sequence[tuple[UUID, Sequence[str]]]) -> list[list[str]]:
+        """The same for the terms of several spaces, in the order asked for."""
+        ...
+
 
 class StatesAhead(Protocol):
     def of(self, spaces: Sequence[UUID]) -> AbstractContextManager[Callable[[], list[SpaceState | None]]]:

@@ -188,6 +188,10 @@ class SpaceReads(Protocol):
 
     def state(self, space: UUID) -> SpaceState | None: ...
 
+    def states(self, spaces: Sequence[UUID]) -> list[SpaceState | None]:
+        """Of each of these, in this order."""
+        ...
+
     def totals(self) -> tuple[int, int]:
         """How many spaces and entries there are, trash included."""
         ...

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.domain.access import NO_STANDING, Decision, Op, Standing, catalogue_level, decide, is_own
 from holdfast.domain.agent import ALL_ON
 from holdfast.domain.errors import AccessDenied, Conflict, InvalidField
-from holdfast.domain.grant import Level
+from holdfast.domain.grant import Grant, Level
 from holdfast.domain.ids import new_space_id
 from holdfast.domain.limits import check_words
 from holdfast.domain.principal import Caller, PrincipalKind, is_subject, principal
@@ -18,6 +18,9 @@ from holdfast.operations.engine import Engine
 
 SpaceRef = SpaceName | UUID | str | None
 """Nothing (the own space), an id, a reference, or `kind:reference`. Surfaces may also name a space whole."""
+
+Held = Mapping[UUID, Sequence[Grant]]
+"""All grants of a caller by the spaces they open, just read."""
 
 _KINDS = {kind.label: kind for kind in SpaceKind}
 _PRINCIPAL_KINDS = {
@@ -74,23 +77,31 @@ def enter_own(engine: Engine, caller: Caller, op: Op, now: int) -> tuple[Space, 
     return own, decide(caller, own, op, now, NO_STANDING, engine.rules.of(caller.roles), settings)
 
 
-def enter_space(engine: Engine, caller: Caller, space: Space, op: Op, now: int) -> Entered:
-    standing = NO_STANDING if is_own(caller.principal, space) else standing_of(engine, caller, space)
+def enter_space(
+    engine: Engine, caller: Caller, space: Space, op: Op, now: int, held: Held | None = None
+) -> Entered:
+    standing = NO_STANDING if is_own(caller.principal, space) else standing_of(engine, caller, space, held)
     settings = engine.agents.of(caller.principal) if caller.principal.kind is _AGENT else ALL_ON
     decision = decide(caller, space, op, now, standing, engine.rules.of(caller.roles), settings)
     return Entered(caller, space, decision.level, decision)
 
 
-def try_enter(engine: Engine, caller: Caller, space: Space, op: Op, now: int) -> Entered | None:
+def try_enter(
+    engine: Engine, caller: Caller, space: Space, op: Op, now: int, held: Held | None = None
+) -> Entered | None:
     try:
-        return enter_space(engine, caller, space, op, now)
+        return enter_space(engine, caller, space, op, now, held)
     except AccessDenied:
         return None
 
 
-def standing_of(engine: Engine, caller: Caller, space: Space) -> Standing:
-    """Read live: a grant withdrawn or a participant gone a moment ago does not count."""
-    grants = engine.sealed.grants_held(space.id, caller.principal) if space.stored else []
+def standing_of(engine: Engine, caller: Caller, space: Space, held: Held | None = None) -> Standing:
+    """Read live: a grant withdrawn or a participant gone a moment ago does not count. `held` is what was read for
+    several spaces together."""
+    if held is not None:
+        grants = held.get(space.id, ())
+    else:
+        grants = engine.sealed.grants_held(space.id, caller.principal) if space.stored else ()
     return Standing(
         tuple(grants),
         participant=space.kind is SpaceKind.CHAT and _takes_part(engine, caller, space),

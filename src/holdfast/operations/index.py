@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Event, Lock
 from typing import TYPE_CHECKING
@@ -93,6 +93,11 @@ class Index:
         """What a caller may see of a space, with the vectors of the serving model."""
         model, dimensions = (serving.model, serving.dimensions) if serving else (SIGNALS_ONLY, 0)
         return self.views.shown(visible, model, dimensions)
+
+    def all_shown(self, visible: Sequence[Visible], serving: ModelRow | None) -> list[View]:
+        """The same of several spaces."""
+        model, dimensions = (serving.model, serving.dimensions) if serving else (SIGNALS_ONLY, 0)
+        return self.views.all_shown(visible, model, dimensions)
 
     def opened(self, visible: Visible, serving: ModelRow | None) -> View | None:
         """The same, as it was when this process last looked; None unless it can be ranked without the store."""

@@ -12,7 +12,7 @@ from holdfast.domain.principal import Caller
 from holdfast.operations.answers import Similar
 from holdfast.operations.engine import Engine
 from holdfast.operations.note_reads import SIMILAR
-from holdfast.operations.recall import Searched, open_shown
+from holdfast.operations.rank import Searched, open_shown
 from holdfast.operations.resolve import Target, look_up, opened, seek
 from holdfast.search.duplicates import HINT_COSINE, Verdict, compare
 from holdfast.search.question import read_question

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -9,12 +10,24 @@ from uuid import UUID
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import Op, Reason
 from holdfast.domain.errors import Conflict
+from holdfast.domain.grant import Grant
 from holdfast.domain.limits import check_key
 from holdfast.domain.principal import Caller
 from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
 from holdfast.operations.engine import Engine
-from holdfast.operations.enter import Entered, enter_space, find_or_plan, memberships, planned, try_enter
+from holdfast.operations.enter import (
+    Entered,
+    Held,
+    enter_space,
+    find_or_plan,
+    memberships,
+    planned,
+    try_enter,
+)
 from holdfast.storage.sealed_transaction import SealedTransaction
+
+FEW = 2
+"""Spaces of which each is asked by itself what the caller was granted there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +50,22 @@ def list_spaces(engine: Engine, caller: Caller) -> list[SpaceInfo]:
 def enterable(engine: Engine, caller: Caller, op: Op, now: int) -> list[Entered]:
     """Every space the caller may enter for this, but for sessions, which belong to tool code."""
     found: dict[SpaceName, Entered] = {}
-    for space in _known_candidates(engine, caller, now):
+    candidates = _known_candidates(engine, caller, now)
+    held = _grants_held(engine, caller) if len(candidates) > FEW else None
+    for space in candidates:
         if space.kind is not SpaceKind.SESSION and space.name not in found:
-            entered = try_enter(engine, caller, space, op, now)
+            entered = try_enter(engine, caller, space, op, now, held)
             if entered is not None:
                 found[space.name] = entered
     return list(found.values())
+
+
+def _grants_held(engine: Engine, caller: Caller) -> Held:
+    """All in one statement, live as those of a single space are."""
+    held: defaultdict[UUID, list[Grant]] = defaultdict(list)
+    for grant in engine.sealed.grants(engine.sealed.store.grants.to(engine.sealed.blind(caller.principal))):
+        held[grant.space].append(grant)
+    return held
 
 
 def _info(entered: Entered) -> SpaceInfo:

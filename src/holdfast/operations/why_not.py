@@ -15,7 +15,8 @@ from holdfast.domain.limits import check_limit
 from holdfast.domain.principal import Caller
 from holdfast.operations.ask import Ask
 from holdfast.operations.engine import Engine
-from holdfast.operations.recall import Chosen, Searched, best, enter_all, newest, open_all, rank
+from holdfast.operations.rank import Chosen, Ranked, Searched, best, rank
+from holdfast.operations.recall import enter_all, newest, open_all
 from holdfast.operations.resolve import Target, look_up, opened, seek
 from holdfast.search.space import Floats
 
@@ -62,7 +63,7 @@ def why_not(engine: Engine, caller: Caller, ask: Ask, id: str | UUID) -> WhyNot:
     if not ask.query.strip():
         return _by_age(newest(searched, ALL_RANKED), searched[at], place, limit)
     ranked, _ = rank(engine, searched, ask.query, serving, ALL_RANKED)
-    return _by_rank(ranked, ranked[at], place, limit)
+    return _by_rank(ranked, searched[at], place, limit)
 
 
 def _has_expired(engine: Engine, caller: Caller, ask: Ask, id: str | UUID, now: int) -> bool:
@@ -98,12 +99,14 @@ def _by_age(order: Sequence[Chosen], here: Searched, place: int, limit: int) -> 
     return WhyNot("limit", f"{final - 1} entries changed after it; the limit is {limit}.", rank=final)
 
 
-def _by_rank(ranked: Sequence[Searched], here: Searched, place: int, limit: int) -> WhyNot:
-    assert here.ranking is not None
-    score = float(here.ranking.scores[place])
-    words = _rank_in([each.ranking.words for each in ranked if each.ranking], here.ranking.words[place])
-    near = _rank_in([each.ranking.meaning for each in ranked if each.ranking], here.ranking.meaning[place])
-    if not here.ranking.hits[place]:
+def _by_rank(ranked: Sequence[Ranked], here: Searched, place: int, limit: int) -> WhyNot:
+    own, at = next(
+        (each.ranking, at) for each in ranked if (at := each.group.place_of(here, place)) is not None
+    )
+    score = float(own.scores[at])
+    words = _rank_in([each.ranking.words for each in ranked], own.words[at])
+    near = _rank_in([each.ranking.meaning for each in ranked], own.meaning[at])
+    if not own.hits[at]:
         if near is None:
             reason = "No word of the question is in it, nor in the notes beside it."
             return WhyNot("word rank", reason, words, near, None, score)

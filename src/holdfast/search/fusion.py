@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.search.prepared import Prepared
+from holdfast.search.prepared import Parts, Prepared
 from holdfast.search.question import Question
-from holdfast.search.space import Bools, Floats
+from holdfast.search.space import Bools, Floats, Ints
 from holdfast.search.traits import Role
 from holdfast.search.vectors import CosineRange, cosine_range, normalise
 from holdfast.search.words import Postings, WordScores
@@ -109,7 +109,8 @@ def fuse(
     limit: int = 10,
     allowed: Bools | None = None,
 ) -> Ranking:
-    """At most `limit` entries, best first, ties to the newer; `scale` where several spaces are searched.
+    """At most `limit` entries, best first, ties to the newer; `scale` where several spaces are searched. Of joined ones
+    all that equal the last come too: their places do not say which is newer.
 
     Only entries with a word or among the nearest vectors are hits, and only where `allowed`."""
     scale = scale or common_scale([word_scores], [cosine])
@@ -118,7 +119,7 @@ def fuse(
     hits = words > 0.0
     meaning, base = prepared.nothing, words
     if cosine is not None:
-        meaning, nearest = _meaning(cosine, scale, words, share)
+        meaning, nearest = _meaning(prepared, cosine, scale, words, share)
         base = words + meaning
         hits[nearest] = True
     if allowed is not None:
@@ -131,7 +132,7 @@ def fuse(
     scores *= factor
     scores *= role
     return Ranking(
-        order=_best(scores, hits, limit),
+        order=_best(scores, hits, limit, cut=prepared.parts is None),
         hits=hits,
         scores=scores,
         words=words,
@@ -144,17 +145,30 @@ def fuse(
 
 
 def _meaning(
-    cosine: Floats, scale: Scale, words: Floats, share: Floats | np.float32
+    prepared: Prepared, cosine: Floats, scale: Scale, words: Floats, share: Floats | np.float32
 ) -> tuple[Floats, NDArray[np.intp]]:
     """What an entry's vector counts, and the nearest. Until it has a vector, a note is taken to mean what its words
     say."""
     rest = np.float32(1.0) - share
     meaning = normalise(cosine, scale.meaning)
     meaning *= rest
-    nearest = _highest(meaning, MEANING_POOL)
+    nearest = _nearest(meaning, prepared.parts)
     if not cosine.all():
         meaning = np.where(cosine == 0.0, words * (rest / share), meaning)
     return meaning, nearest
+
+
+def _nearest(meaning: Floats, parts: Parts | None) -> NDArray[np.intp]:
+    """So many of every space."""
+    if parts is None or len(meaning) <= MEANING_POOL:
+        return _highest(meaning, MEANING_POOL)
+    near = meaning > 0.0
+    for part in np.flatnonzero(parts.sizes > MEANING_POOL).tolist():
+        within = slice(parts.starts[part], parts.starts[part] + parts.sizes[part])
+        best = _highest(meaning[within], MEANING_POOL)
+        near[within] = False
+        near[within][best] = True
+    return np.flatnonzero(near)
 
 
 def _share_of_words(prepared: Prepared, postings: Postings) -> Floats | np.float32:
@@ -162,10 +176,12 @@ def _share_of_words(prepared: Prepared, postings: Postings) -> Floats | np.float
     embedded without the name, for plain notes its vector counts less."""
     constants = prepared.constants
     usual = np.float32(1.0 / (1.0 + constants.meaning))
-    if not any(term.misleads for term in postings.terms):
+    if not np.any(postings.misled):
         return usual
-    misled = np.float32(1.0 / (1.0 + constants.meaning_misled))
-    return np.where(prepared.space.role == Role.NONE, misled, usual)
+    plain = prepared.space.role == Role.NONE
+    if prepared.parts is not None:
+        plain &= np.asarray(postings.misled).take(prepared.parts.of_entry)
+    return np.where(plain, np.float32(1.0 / (1.0 + constants.meaning_misled)), usual)
 
 
 def _share_of_conversation(base: Floats, prepared: Prepared, question: Question) -> Floats:
@@ -181,31 +197,55 @@ def _share_of_conversation(base: Floats, prepared: Prepared, question: Question)
 
 
 def _asked_factors(prepared: Prepared, question: Question, postings: Postings) -> dict[str, Floats]:
-    constants, space = prepared.constants, prepared.space
+    constants = prepared.constants
     asked: dict[str, Floats] = {}
     if question.asks_when:
         asked["tells time"] = np.float32(constants.tells_time_when_asked) * prepared.tells_time
-    named = {number for term in postings.terms for number in term.people}
-    # A question about two people is not about one's notes more than the other's.
-    if len(named) == 1:
+    about = _spoken_of(prepared, postings)
+    if about is not None:
         weight = constants.named_speaker_gathering if question.gathers else constants.named_speaker
-        asked["speaker"] = np.float32(weight) * ((space.speaker == named.pop()) & prepared.talk)
+        asked["speaker"] = np.float32(weight) * (about & prepared.talk)
     dated = [term.dates for term in postings.terms if term.dates.size]
     if dated:
-        share = np.zeros(space.size, dtype=np.float32)
-        for entries in dated:
-            share[entries] += np.float32(constants.named_date / len(dated))
-        asked["date"] = share
+        asked["date"] = _shares_of_dates(prepared, dated)
     return asked
 
 
-def _best(scores: Floats, hits: Bools, limit: int) -> tuple[int, ...]:
+def _spoken_of(prepared: Prepared, postings: Postings) -> Bools | None:
+    """The entries of the one person the question names. A question about two is not about one's notes more than the
+    other's."""
+    named = {number for term in postings.terms for number in term.people}
+    speaker, parts = prepared.space.speaker, prepared.parts
+    if parts is None:
+        return speaker == named.pop() if len(named) == 1 else None
+    people = np.array(sorted(named), dtype=np.int32)
+    where = parts.of_name.take(people)
+    alone = people[np.bincount(where, minlength=len(parts.sizes))[where] == 1]
+    return np.isin(speaker, alone) if alone.size else None
+
+
+def _shares_of_dates(prepared: Prepared, dated: Sequence[Ints]) -> Floats:
+    """Each part of a date that some day of the space has counts the same."""
+    share, full, parts = prepared.nothing.copy(), prepared.constants.named_date, prepared.parts
+    if parts is None:
+        for entries in dated:
+            share[entries] += np.float32(full / len(dated))
+        return share
+    count = len(parts.sizes)
+    known = sum(np.bincount(parts.of_entry[entries], minlength=count) > 0 for entries in dated)
+    each = (full / np.maximum(known, 1)).astype(np.float32)
+    for entries in dated:
+        share[entries] += each[parts.of_entry[entries]]
+    return share
+
+
+def _best(scores: Floats, hits: Bools, limit: int, *, cut: bool) -> tuple[int, ...]:
     """Every hit has a score above nothing, and what is none has nothing here."""
     if limit < 1:
         return ()
     found = _highest(scores * hits, limit)
     order = found[np.lexsort((-found, -scores[found]))]
-    return tuple(order[:limit].tolist())
+    return tuple(order[: limit if cut else None].tolist())
 
 
 def _highest(values: Floats, count: int) -> NDArray[np.intp]:

@@ -24,7 +24,7 @@ from holdfast.search.space import (
 )
 from holdfast.search.traits import Role, Trait
 
-_UNIT_KEY_SHIFT = 32
+UNIT_KEY_SHIFT = 32
 _BODY = int(Field.BODY)  # a member looked up in an enumeration costs a microsecond
 
 
@@ -69,6 +69,16 @@ class Calendar:
 
 
 @dataclass(frozen=True, slots=True)
+class Parts:
+    """The spaces that were joined into one, as `joined` does: what is judged within a space stays so."""
+
+    starts: NDArray[np.intp]  # the first entry of each
+    sizes: NDArray[np.intp]
+    of_entry: NDArray[np.intp]
+    of_name: NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared:
     space: Space
     constants: Constants
@@ -87,12 +97,13 @@ class Prepared:
     factor: Floats  # 1 and what is fixed of all factors
     tells_time: Floats
     nothing: Floats  # a zero for every entry
+    parts: Parts | None = None  # None for a space by itself
 
     def units(self, found: Occurrences) -> Ints:
         """The chunk of each occurrence; what is not in the body counts for the first."""
         if self.one_chunk_each:
             return found.entries
-        keys = (found.entries.astype(np.int64) << _UNIT_KEY_SHIFT) + found.offsets
+        keys = (found.entries.astype(np.int64) << UNIT_KEY_SHIFT) + found.offsets
         in_body = (np.searchsorted(self.unit_keys, keys, side="right") - 1).astype(np.int32)
         return np.where(found.fields == _BODY, in_body, self.unit_starts[found.entries])
 
@@ -115,6 +126,8 @@ class Prepared:
 
     def people_named(self, text: str) -> list[str]:
         """The names of people who share a word with this text, for `in_first_person`."""
+        if not self.name_terms:
+            return []
         numbers = {number for term in analyse(text) for number in self.name_terms.get(term, ())}
         return [self.space.names[number] for number in sorted(numbers)]
 
@@ -128,7 +141,7 @@ def prepare(space: Space, constants: Constants = DEFAULT) -> Prepared:
         constants=constants,
         unit_norm=norm.astype(np.float32),
         unit_starts=np.flatnonzero(np.diff(space.unit_entry, prepend=-1)).astype(np.int32),
-        unit_keys=(space.unit_entry.astype(np.int64) << _UNIT_KEY_SHIFT) + space.body_start,
+        unit_keys=(space.unit_entry.astype(np.int64) << UNIT_KEY_SHIFT) + space.body_start,
         one_chunk_each=len(space.unit_entry) == space.size,
         field_weight=_field_weight(constants),
         talk=_talk(space),

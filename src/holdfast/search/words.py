@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from holdfast.search.prepared import Prepared
 from holdfast.search.question import Question
-from holdfast.search.space import NO_ENTRIES, Floats, Ints, Occurrences
+from holdfast.search.space import NO_ENTRIES, Bools, Floats, Ints, Occurrences
 
 CELLS_AT_ONCE = 1 << 20
 """Terms by chunks that are worked out in one go: a pasted page in a large space must not fill the memory."""
@@ -26,7 +26,6 @@ class Term:
     speakers: Ints  # entries of theirs
     dates: Ints  # entries whose day it names
     holders: int  # entries that hold the term in one of these ways
-    misleads: bool  # a name in many notes that no speaker answers to: vectors follow it, not the matter
     weight: float
 
 
@@ -39,6 +38,9 @@ class Postings:
     numbers: Ints
     units: Ints
     amounts: Floats
+    misled: bool | Bools
+    """Whether a term is a name in many notes that no speaker answers to: vectors follow it, not the matter. For each of
+    several joined spaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +72,13 @@ def read_postings(prepared: Prepared, question: Question, found: Occurrences) ->
         for term in question.terms
     ]
     holders = _holders(prepared, found, speakers, dates)
-    misleads = [
-        term in question.names and not named and _is_common(count, prepared.space.size)
-        for term, named, count in zip(question.terms, people, holders, strict=True)
-    ]
     weights = [question.weight(term, prepared.constants.request_word) for term in question.terms]
     return Postings(
-        tuple(map(Term, people, speakers, dates, holders, misleads, weights)),
+        terms := tuple(map(Term, people, speakers, dates, holders, weights)),
         found.terms,
         units,
         prepared.field_weight.take(found.fields) / prepared.unit_norm.take(units),
+        _misled(prepared, question, found, terms),
     )
 
 
@@ -181,9 +180,23 @@ def _holders(
     return holders
 
 
-def _is_common(holders: int, size: int) -> bool:
-    """Half as rare, on the scale of `_rarity`, as a word of one entry."""
-    return holders * holders > size
+def _misled(
+    prepared: Prepared, question: Question, found: Occurrences, terms: Sequence[Term]
+) -> bool | Bools:
+    """A name is common that is half as rare, on the scale of `_rarity`, as a word of one entry."""
+    named = [number for number, term in enumerate(question.terms) if term in question.names]
+    parts, size = prepared.parts, prepared.space.size
+    if parts is None:
+        return any(not terms[number].people and terms[number].holders ** 2 > size for number in named)
+    misled = np.zeros(len(parts.sizes), dtype=np.bool_)
+    for number in named:
+        held = np.zeros(size, dtype=np.bool_)
+        held[found.entries[found.terms == number]] = True
+        held[terms[number].dates] = True
+        common = np.bincount(parts.of_entry[held], minlength=len(misled)) ** 2 > parts.sizes
+        common[parts.of_name.take(np.array(terms[number].people, dtype=np.intp))] = False
+        misled |= common
+    return misled
 
 
 def _rarity(size: int, holders: int) -> float:

@@ -28,6 +28,7 @@ from holdfast.crypto.keys import DataKey
 from holdfast.crypto.sealing import unseal_derived
 from holdfast.search.space import NOBODY, Bools, Floats, Ints, Occurrences
 from holdfast.search.vectors import LARGE, RESCORED
+from holdfast.storage.joint import Joint, Joints
 from holdfast.storage.lexicon import PLACE_BYTES, Lexicon, open_lexicon, versions_of
 from holdfast.storage.rotation import rotated
 from holdfast.storage.sealed import Sealed
@@ -52,6 +53,8 @@ WORD_BYTES_AN_ENTRY = 256
 """How much the places of words may take in one view: more in a large space, where each word has more places."""
 WORDS_SHARE = 4
 """All words of a space are opened together while they take at most this part of the ceiling."""
+JOINTS_SHARE = 8
+"""What was joined of several views may take this part of the ceiling, beside it."""
 WORD_BYTES = 200
 """What remembering a word costs besides its places."""
 _NO_PLACES = np.zeros(0, dtype=np.int64)
@@ -72,6 +75,15 @@ class _Part(NamedTuple):
     until: int
     nbytes: int
     """What it takes beside the view, whose vectors it shares."""
+
+
+class _Asked(NamedTuple):
+    """Words of a question under one key of a view, the so manieth of those asked."""
+
+    number: int
+    view: View
+    keys: Sequence[DataKey]
+    blinds: Sequence[str]
 
 
 class _Kept:
@@ -109,6 +121,7 @@ class Views:
         self._kept: OrderedDict[tuple[UUID, int], _Kept] = OrderedDict()
         self._turns: dict[tuple[UUID, int], Lock] = {}
         self._lock = Lock()
+        self._joints = Joints(ceiling // JOINTS_SHARE)
         self.nbytes = 0
         """Of all views together."""
 
@@ -120,6 +133,27 @@ class Views:
         """What this caller may see of the space now. The rest has no part in it: not in how rare a word is, nor in
         what a note borrows from its neighbours."""
         return self._part(self._follow_up(visible.space, model, dimensions), visible)
+
+    def all_shown(self, visible: Sequence[Visible], model: int, dimensions: int) -> list[View]:
+        """The same of several spaces, whose counters are read together."""
+        if len(visible) == 1:
+            return [self.shown(visible[0], model, dimensions)]
+        states = self._sealed.store.spaces.states([each.space for each in visible])
+        kept = [self._known(each.space, model, state) for each, state in zip(visible, states, strict=True)]
+        return [
+            self._part(own or self._follow_up(each.space, model, dimensions), each)
+            for own, each in zip(kept, visible, strict=True)
+        ]
+
+    def _known(self, space: UUID, model: int, state: SpaceState | None) -> _Kept | None:
+        """What is kept of a space, if it still holds."""
+        place = space, model
+        with self._lock:
+            kept = self._kept.get(place)
+            if kept is None or kept.view.state != state:
+                return None
+            self._kept.move_to_end(place)
+        return kept
 
     def opened(self, visible: Visible, model: int) -> View | None:
         """The same as of the last time the space was followed; None unless it can be ranked without the store."""
@@ -163,7 +197,44 @@ class Views:
         # The places of one term after the other, as many times as there are keys.
         numbers = np.array([*range(len(terms))] * len(keys), dtype=np.int32)
         packed = np.concatenate((_NO_PLACES, *places))
-        return _occurrences(view, numbers.repeat([len(found) for found in places]), packed)
+        numbers = numbers.repeat([len(found) for found in places])
+        return _at(view.find(packed >> PLACE_NUMBER_SHIFT), numbers, packed)
+
+    def joint(self, views: Sequence[View]) -> Joint:
+        return self._joints.of(views)
+
+    def joint_occurrences(self, joint: Joint, views: Sequence[View], terms: Sequence[str]) -> Occurrences:
+        """The same in the views that were joined."""
+        asked = [
+            _Asked(number, view, keys, blind_terms(key, terms))
+            for number, view in enumerate(views)
+            for keys in (self._sealed.keyring.of(view.space).all(),)
+            for key in keys
+        ]
+        self._read_together(asked)
+        places = [found for one in asked for found in self._places(one.view, one.blinds, one.keys)]
+        lengths = np.fromiter(map(len, places), dtype=np.intp, count=len(places))
+        packed = np.concatenate((_NO_PLACES, *places))
+        numbers = np.tile(np.arange(len(terms), dtype=np.int32), len(asked)).repeat(lengths)
+        within = np.array([one.number for one in asked], dtype=np.int32).repeat(len(terms)).repeat(lengths)
+        return _at(joint.find(within, packed >> PLACE_NUMBER_SHIFT), numbers, packed)
+
+    def _read_together(self, asked: Sequence[_Asked]) -> None:
+        """What is not known yet of any view, in one go."""
+        if self._sealed.store.lexicon is not None:
+            return
+        new: list[tuple[_Kept, list[str]]] = []
+        for _, view, keys, blinds in asked:
+            kept = self._kept.get((view.space, view.model))
+            if kept is not None and kept.view.state == view.state and len(keys) == 1:
+                unknown = [blind for blind in blinds if blind not in kept.words]
+                if unknown:
+                    new.append((kept, unknown))
+        if len(new) < 2:
+            return
+        found = self._sealed.store.terms.places_in([(kept.view.space, blinds) for kept, blinds in new])
+        for (kept, blinds), texts in zip(new, found, strict=True):
+            self._remember(kept, dict(zip(blinds, map(_parsed, texts), strict=True)))
 
     def _places(self, view: View, blinds: Sequence[str], keys: Sequence[DataKey]) -> list[Longs]:
         """Words are asked for again and again while a space stays as it is, so their places are remembered with its
@@ -177,6 +248,8 @@ class Views:
             return [lexicon.find(reads.number(blind)) for blind in blinds]
         known = kept.words
         new = [blind for blind in blinds if blind not in known]
+        if not new:
+            return [known[blind] for blind in blinds]
         found = map(_parsed, self._sealed.store.terms.places(view.space, new))
         fresh = dict(zip(new, found, strict=True))
         self._remember(kept, fresh)
@@ -392,8 +465,8 @@ def _parsed(text: str) -> Longs:
     return np.fromstring(text, dtype=np.int64, sep=",") if text else _NO_PLACES
 
 
-def _occurrences(view: View, terms: Ints, packed: Longs) -> Occurrences:
-    at, known = view.find(packed >> PLACE_NUMBER_SHIFT)
+def _at(found: tuple[Ints, Bools], terms: Ints, packed: Longs) -> Occurrences:
+    at, known = found
     if not known.all():
         packed, at, terms = packed[known], at[known], terms[known]
     fields = _FIELDS.take((packed >> PLACE_FIELD_SHIFT) & _FIELD_MASK)

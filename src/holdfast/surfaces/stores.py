@@ -4,9 +4,10 @@ sight. Every entry belongs to who wrote it, as the door knows them; no argument 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, TypeVar, assert_never
+from uuid import UUID
 
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import MODEL_DOORS, Op
@@ -208,7 +209,7 @@ def _view(seat: Seat, spot: Spot) -> Answer:
             entry = read.get_by_key(engine, caller, spot.key, where, ROOM)
     except NotFound:
         return None
-    return _shown(engine, caller, entry)
+    return _shown(entry, _stores_of(engine, caller, (entry.space,))[entry.space])
 
 
 def _list(seat: Seat, asked: Listing) -> Answer:
@@ -220,7 +221,8 @@ def _list(seat: Seat, asked: Listing) -> Answer:
         caller,
         read.Listing(ROOM, space_meant(caller, asked.store), wanted, asked.limit or LISTED, asked.cursor),
     )
-    answer: dict[str, Any] = {"entries": [_shown(engine, caller, entry) for entry in page]}
+    stores = _stores_of(engine, caller, {entry.space for entry in page})
+    answer: dict[str, Any] = {"entries": [_shown(entry, stores[entry.space]) for entry in page]}
     return answer if page.cursor is None else answer | {"cursor": page.cursor}
 
 
@@ -281,7 +283,8 @@ def _search(seat: Seat, asked: Search) -> Answer:
     from holdfast.operations.recall import recall  # numpy, which keeping and reading need not wait for
 
     hits = recall(engine, caller, ask)
-    answer: dict[str, Any] = {"entries": [_shown(engine, caller, hit.entry) for hit in hits]}
+    stores = _stores_of(engine, caller, {hit.entry.space for hit in hits})
+    answer: dict[str, Any] = {"entries": [_shown(hit.entry, stores[hit.entry.space]) for hit in hits]}
     return answer if hits.note is None else answer | {"note": hits.note}
 
 
@@ -426,20 +429,22 @@ def value_of(entry: Entry) -> Any:
         return entry.text
 
 
-def _store_of(engine: Engine, caller: Caller, entry: Entry) -> str:
+def _stores_of(engine: Engine, caller: Caller, spaces: Iterable[UUID]) -> dict[UUID, str]:
+    """What the stores that these spaces are go by."""
     own = engine.sealed.own_space(caller.principal)
-    if own is not None and own.id == entry.space:
-        return caller.principal.id
-    space = engine.sealed.space(entry.space)
-    return str(entry.space) if space is None else store_id(caller, space)
+    named: dict[UUID, str] = {}
+    for id in spaces:
+        space = own if own is not None and own.id == id else engine.sealed.space(id)
+        named[id] = str(id) if space is None else store_id(caller, space)
+    return named
 
 
-def _shown(engine: Engine, caller: Caller, entry: Entry) -> dict[str, Any]:
+def _shown(entry: Entry, store: str) -> dict[str, Any]:
     content = entry.content
     shown: dict[str, Any] = {
         "key": content.key,
         "value": content.text if content.media_type == TEXT else value_of(entry),
-        "storeId": _store_of(engine, caller, entry),
+        "storeId": store,
         "owner_id": str(entry.owner),
         "updated_at": moment(entry.updated_us),
     }

@@ -11,7 +11,7 @@ import holdfast
 from holdfast.domain.profile import FILES
 from holdfast.entrypoints.python import Memory
 from holdfast.operations.remember import Draft
-from holdfast.storage.views import Views
+from holdfast.storage.views import JOINTS_SHARE, Views
 from tests.doors.looking import engine_of, write_as
 
 
@@ -66,3 +66,27 @@ def test_what_others_may_see_of_a_space_counts_too(memory: Memory) -> None:
         grown = bytes_in_use() - before
     assert grown > 100_000
     assert views.nbytes - counted > 0.7 * grown
+
+
+def test_what_was_joined_of_many_spaces_is_kept_within_its_share(memory: Memory) -> None:
+    joints = views_of(memory)._joints
+    kept = []
+    for name in ("alice", "bob", "carol"):
+        user = memory.user(name)
+        for number in range(5):
+            user.create_space(f"space{number}")
+            user.remember("a walrus", key=f"{number}", space=f"shared:space{number}")
+        assert len(user.recall("walrus")) == 5
+        kept.append(joints.nbytes)
+        assert joints.nbytes == sum(joint.nbytes for joint in joints._kept.values())
+    assert 0 < max(kept) <= 2**20 // JOINTS_SHARE
+
+
+def test_what_is_too_much_to_be_kept_is_joined_each_time(memory: Memory) -> None:
+    alice = memory.user("alice")
+    for number in range(30):
+        alice.create_space(f"space{number}")
+        alice.remember("a walrus", key=f"{number}", space=f"shared:space{number}")
+    for _ in range(2):
+        assert len(alice.recall("walrus", limit=50)) == 30
+        assert views_of(memory)._joints.nbytes == 0

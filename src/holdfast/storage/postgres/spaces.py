@@ -40,6 +40,10 @@ class SpaceReads:
         rows = self._reader.rows(_STATE, {"space": space})
         return SpaceState(*rows[0]) if rows else None
 
+    def states(self, spaces: Sequence[UUID]) -> list[SpaceState | None]:
+        """One after the other: a statement reads one space. Who has many to ask for asks ahead."""
+        return [self.state(space) for space in spaces]
+
     def totals(self) -> tuple[int, int]:
         [(spaces, entries)] = self._reader.rows(_TOTALS, NOTHING)
         return spaces, entries

@@ -24,6 +24,10 @@ class TermReads:
         found: dict[int, str] = dict(self._reader.rows(_PLACES, values))
         return [found.get(number, "") for number in asked]
 
+    def places_in(self, asked: Sequence[tuple[UUID, Sequence[str]]]) -> list[list[str]]:
+        """One after the other: a statement reads one space."""
+        return [self.places(space, terms) for space, terms in asked]
+
 
 _PLACES = of_space(
     "terms.places",

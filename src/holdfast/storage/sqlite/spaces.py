@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
@@ -71,6 +72,18 @@ class SpaceReads:
     def state(self, space: UUID) -> SpaceState | None:
         rows = self._reader.rows("SELECT seq, removed, settled FROM spaces WHERE id = ?", (space.bytes,))
         return SpaceState(*rows[0]) if rows else None
+
+    def states(self, spaces: Sequence[UUID]) -> list[SpaceState | None]:
+        rows = self._reader.rows(
+            """
+            SELECT id, seq, removed, settled
+              FROM spaces
+             WHERE id IN (SELECT unhex(value) FROM json_each(?))
+            """,
+            (json.dumps([space.hex for space in spaces]),),
+        )
+        found = {row[0]: SpaceState._make(row[1:]) for row in rows}
+        return [found.get(space.bytes) for space in spaces]
 
     def totals(self) -> tuple[int, int]:
         [(spaces, entries)] = self._reader.rows("SELECT count(*), coalesce(sum(entries), 0) FROM spaces")

@@ -37,6 +37,17 @@ SELECT wanted.key,
   FROM json_each(?1) AS wanted"""
 """All terms at once: FTS5 prepares a statement of its own whenever its list is opened."""
 
+_PLACES_IN = f"""
+SELECT (SELECT group_concat(place)
+          FROM (SELECT (doc - (wanted.value ->> 1)) * {_NUMBER} + unicode(col) * {_FIELD} + offset AS place
+                  FROM temp.places
+                 WHERE term = wanted.value ->> 0
+                   AND doc BETWEEN wanted.value ->> 1 AND wanted.value ->> 2
+                 LIMIT {MOST_PLACES}))
+  FROM json_each(?1) AS wanted
+ ORDER BY wanted.key"""
+"""Each term with the numbers that its space begins and ends with."""
+
 
 class TermReads:
     """`temp.places` is FTS5's own list of where a term stands; every connection has it."""
@@ -51,6 +62,15 @@ class TermReads:
         rows = self._reader.rows(_PLACES, (json.dumps(terms), first, last)) if terms else []
         found: dict[int, str | None] = dict(rows)
         return [found[at] or "" for at in range(len(terms))]
+
+    def places_in(self, asked: Sequence[tuple[UUID, Sequence[str]]]) -> list[list[str]]:
+        wanted: list[tuple[str, int, int]] = []
+        for space, terms in asked:
+            place = self._number_of(space)
+            first, last = place << NUMBER_BITS, (place + 1 << NUMBER_BITS) - 1
+            wanted += ((term, first, last) for term in terms)
+        found = iter(self._reader.rows(_PLACES_IN, (json.dumps(wanted),)) if wanted else ())
+        return [[next(found)[0] or "" for _ in terms] for _, terms in asked]
 
 
 def merge_some(db: apsw.Connection) -> bool:
