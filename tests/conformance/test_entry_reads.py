@@ -262,6 +262,7 @@ class TestFlagged:
         )
         assert store.entries.flagged(seen(), 10) == []
         assert numbers(store.entries.quarantined(seen(), 10)) == [1]
+        assert numbers(write(store, lambda tx: tx.entries.quarantined(seen(), 10))) == [1]
 
     def test_holds_nothing_of_the_spaces_beside_it(self, store: Store) -> None:
         insert(store, entry_row(1, flags=ALWAYS_INJECT, sealed=b"here"))

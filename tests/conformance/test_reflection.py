@@ -15,7 +15,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from holdfast.contracts import storage
-from holdfast.contracts.rows import ALWAYS_INJECT, EntryRow, MovedRow, RevisionRow
+from holdfast.contracts.rows import ALWAYS_INJECT, QUARANTINED, EntryRow, MovedRow, RevisionRow
 from holdfast.contracts.storage import EntryReads, Store, Transaction
 from tests.conformance.backends import BACKENDS
 from tests.conformance.conftest import CALLS
@@ -105,6 +105,7 @@ EITHER: dict[str, Ask] = {
         *sealed(reads.history(VISIBLE, OURS, 10, 1)),
     ],
 }
+HELD: dict[str, Ask] = {"EntryReads.quarantined": lambda reads: sealed(reads.quarantined(VISIBLE, 1))}
 """How to ask each method; the lists of one row are asked for with a limit of one."""
 
 ANYWHERE = {
@@ -118,6 +119,7 @@ FOREIGN_ROWS: dict[str, tuple[dict[str, Ask], bool, dict[str, EntryRow]]] = {
     "live": (LIVE, False, {**ANYWHERE, "in the trash": AHEAD._replace(trashed_us=NOW - 1)}),
     "trashed": (TRASHED, True, {**ANYWHERE, "not in the trash": AHEAD}),
     "either": (EITHER, False, ANYWHERE),
+    "held": (HELD, False, {kind: row._replace(flags=QUARANTINED) for kind, row in ANYWHERE.items()}),
 }
 
 
@@ -143,7 +145,7 @@ def test_a_foreign_row_never_shows(
 ) -> None:
     make_spaces(store, HERE, THERE)
     nothing: Shown = 0 if isinstance(ask(store.entries), int) else []
-    ours = SEEN._replace(trashed_us=NOW - 5) if trashed else SEEN
+    ours = SEEN._replace(flags=foreign.flags, trashed_us=NOW - 5 if trashed else None)
 
     write(store, lambda tx: keep(tx, kind, foreign))
     assert ask(store.entries) == nothing
@@ -168,7 +170,7 @@ def test_every_read_with_visible_is_in_the_table() -> None:
         for name, method in methods_of(protocol, own=True).items()
         if "visible" in inspect.signature(method).parameters
     }
-    assert found == {*LIVE, *TRASHED, *EITHER}
+    assert found == {*LIVE, *TRASHED, *EITHER, *HELD}
 
 
 def test_every_read_of_entries_takes_visible_or_is_a_listed_exception() -> None:

@@ -22,7 +22,7 @@ from tests.support import FixedClock
 
 LONG = os.environ.get("HOLDFAST_FAULTS") == "long"
 HISTORIES = settings(
-    max_examples=1_500 if LONG else 45,
+    max_examples=1_500 if LONG else 25,
     stateful_step_count=80 if LONG else 40,
     deadline=None,
     report_multiple_bugs=False,

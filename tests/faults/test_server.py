@@ -41,7 +41,7 @@ def test_it_says_where_it_listens_and_what_to_do_next(started: list[Served], tmp
     out, _ = server.ended()
     assert code == 0
     assert str(tmp_path / "holdfast.db") in out
-    assert "holdfast token create" in out
+    assert "holdfast connect claude-code" in out
     assert f"{url}/docs" in out
 
 

@@ -9,8 +9,8 @@ from tests.isolation.vocabularies import STEPS, World, play
 from tests.support import FixedClock
 
 LONG = os.environ.get("HOLDFAST_FAULTS") == "long"
-RUNS = 8 if not LONG else 80
-OPERATIONS = 2_500
+RUNS = 16 if not LONG else 160
+OPERATIONS = 1_250
 
 
 @pytest.mark.slow

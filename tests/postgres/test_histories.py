@@ -24,4 +24,4 @@ def _open_database() -> Store:
 
 
 TestHistoriesOnPostgres = HistoriesOnPostgres.TestCase
-TestHistoriesOnPostgres.settings = settings(HISTORIES, max_examples=1_500 if LONG else 8)
+TestHistoriesOnPostgres.settings = settings(HISTORIES, max_examples=1_500 if LONG else 5)

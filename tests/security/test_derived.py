@@ -467,7 +467,7 @@ def test_rotation_drops_what_was_changed_in_the_file_and_it_is_derived_again(
 def downgrade(folder: Path) -> None:
     """The file as the first schema had it, with its entries."""
     with connection(folder) as db:
-        for table in ("models", "derived", "progress", "proposals", "audit_head"):
+        for table in ("models", "derived", "progress", "proposals", "audit_head", "agents"):
             db.execute(f"DROP TABLE {table}").fetchall()
         for column in ("removed", "settled"):
             db.execute(f"ALTER TABLE spaces DROP COLUMN {column}").fetchall()

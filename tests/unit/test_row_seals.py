@@ -55,6 +55,8 @@ contents = st.builds(
     at_us=numbers,
     change=st.sampled_from(Change),
     restores=numbers,
+    derived_from=st.lists(words.filter(bool), max_size=3).map(tuple),
+    removed_by=words,
 )
 owners = st.builds(Principal, st.sampled_from(PrincipalKind), words)
 

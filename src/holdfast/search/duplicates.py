@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from holdfast.search.analyser import STOP_TERMS, analyse
 
@@ -81,11 +82,14 @@ class Likeness:
 
 def compare(new: str, old: str, cosine: float | None = None) -> Likeness:
     """Symmetric. `cosine` only turns DIFFERENT into SIMILAR, since contradictions score high too."""
-    left, right = _Reading.of(new), _Reading.of(old)
-    if not left.content or not right.content:
+    content, others = _content_of(new), frozenset(_in_order(analyse(old)))
+    if not content or not others:
         same = new.strip().casefold() == old.strip().casefold()
         return Likeness(Verdict.SAME if same else Verdict.DIFFERENT, float(same), None)
-    jaccard = len(left.content & right.content) / len(left.content | right.content)
+    jaccard = len(content & others) / len(content | others)
+    if jaccard < MERGE_JACCARD and (cosine is None or cosine < HINT_COSINE):
+        return Likeness(Verdict.DIFFERENT, jaccard, None)
+    left, right = _Reading.of(new), _Reading.of(old)
     guard = _guard(left, right)
     if guard is None and left.content == right.content:
         return Likeness(Verdict.SAME, jaccard, None)
@@ -115,8 +119,7 @@ class _Reading:
     @classmethod
     def of(cls, text: str) -> "_Reading":
         terms = analyse(text)
-        content = [term for term in terms if term not in _FUNCTION_TERMS] or terms
-        in_order = tuple(dict.fromkeys(_NUMBER_WORDS.get(term, term) for term in content))
+        in_order = _in_order(terms)
         return cls(
             terms=frozenset(terms),
             in_order=in_order,
@@ -126,6 +129,17 @@ class _Reading:
             numbers=_numbers(text, terms),
             negated=not _NEGATIONS.isdisjoint(terms) or bool(_CJK_NEGATION.search(text)),
         )
+
+
+def _in_order(terms: list[str]) -> tuple[str, ...]:
+    content = [term for term in terms if term not in _FUNCTION_TERMS] or terms
+    return tuple(dict.fromkeys(_NUMBER_WORDS.get(term, term) for term in content))
+
+
+@lru_cache(maxsize=4)
+def _content_of(text: str) -> frozenset[str]:
+    """Of a text that is compared with many."""
+    return frozenset(_in_order(analyse(text)))
 
 
 def _guard(left: _Reading, right: _Reading) -> str | None:
