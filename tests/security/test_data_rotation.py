@@ -15,7 +15,9 @@ import pytest
 import holdfast
 from holdfast.domain.errors import Conflict, Locked
 from holdfast.operations import rotate_keys
-from holdfast.storage import keyring
+from holdfast.storage import keyring, views
+from holdfast.storage.keyring import Keyring, SpaceKeys
+from holdfast.storage.views import Views
 from tests.security.raw import (
     Traces,
     engine_of,
@@ -281,6 +283,52 @@ def test_reads_and_writes_of_four_threads_never_fail_during_rotation(tmp_path: P
         [(keys,)] = run(tmp_path, "SELECT count(*) FROM data_keys WHERE space = ?", (space.bytes,))
         assert keys == 1
         assert run(tmp_path, "SELECT DISTINCT key_id FROM entries") == [(3,)]
+
+
+def test_a_recall_that_reads_a_space_for_the_first_time_while_it_is_rotated_misses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows of a large space are read in many steps: here a whole rotation happens between two of them."""
+    monkeypatch.setattr(views, "OPENED_AT_ONCE", 10)
+    with open_store(tmp_path) as memory, open_store(tmp_path) as second:
+        memory.user("ada").remember_many({"text": f"thing{n}", "key": f"k/{n}"} for n in range(30))
+        own, read, steps = second.user("ada"), Views._heads, iter(range(99))
+
+        def meanwhile(self: Views, space: UUID, rows: Any) -> Any:
+            if next(steps) == 1:
+                memory.keys.rotate_data(space)
+            return read(self, space, rows)
+
+        monkeypatch.setattr(Views, "_heads", meanwhile)
+        own.recall("thing0")
+        assert next(steps) > 1
+        found = [[hit.key for hit in own.recall(f"thing{n}", limit=1)] for n in range(30)]
+    assert found == [[f"k/{n}"] for n in range(30)]
+
+
+def test_words_and_labels_are_asked_for_again_when_a_key_was_published_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader held up between looking at the keys and asking, for longer than a rotation waits."""
+    with open_store(tmp_path) as memory, open_store(tmp_path) as second:
+        memory.user("ada").remember("Quillfeather", key="k", category="birds")
+        own, of = second.user("ada"), Keyring.of
+        own.recall("Quillfeather")
+        rotated: list[UUID] = []
+
+        def held_up(self: Keyring, space: UUID) -> SpaceKeys:
+            keys = of(self, space)
+            if self is engine_of(second).sealed.keyring and not rotated:
+                rotated.append(space)
+                memory.keys.rotate_data(space)
+            return keys
+
+        for category in (None, "birds"):
+            rotated.clear()
+            monkeypatch.setattr(Keyring, "of", held_up)
+            assert [hit.key for hit in own.recall("Quillfeather", category=category)] == ["k"]
+            assert rotated
+            monkeypatch.setattr(Keyring, "of", of)
 
 
 def test_a_changed_row_stops_the_rotation_and_after_its_purge_it_goes_on(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from holdfast.contracts.rows import ModelRow, Visible
 from holdfast.crypto.blind import blind_label
+from holdfast.crypto.keys import DataKey
 from holdfast.domain.access import Op
 from holdfast.domain.limits import check_limit
 from holdfast.domain.principal import Caller
@@ -115,13 +116,16 @@ def _wanted(engine: Engine, view: View, visible: Visible, ask: Ask) -> Bools | N
         masks.append(view.during(ask.since_us, ask.until_us))
     category = [("category", ask.category)] if ask.category else []
     for kind, value in [*category, *(("tag", tag) for tag in ask.tags)]:
-        labels = [
-            blind_label(key, room, kind, value)
-            for key in engine.sealed.keyring.of(view.space).all()
-            for room in visible.partitions
-        ]
-        masks.append(engine.index.views.labelled(view, labels))
+        masks.append(_labelled(engine, view, visible, kind, value))
     return np.logical_and.reduce(masks) if masks else None
+
+
+def _labelled(engine: Engine, view: View, visible: Visible, kind: str, value: str) -> Bools:
+    def read(keys: list[DataKey]) -> Bools:
+        labels = [blind_label(key, room, kind, value) for key in keys for room in visible.partitions]
+        return engine.index.views.labelled(view, labels)
+
+    return engine.sealed.under_every_key(view.space, read)
 
 
 def newest(searched: Sequence[Searched], count: int) -> list[Chosen]:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 from holdfast.contracts.rows import (
@@ -46,6 +46,7 @@ from holdfast.storage.codec import (
 )
 from holdfast.storage.keyring import CLEAR, Keyring, SpaceKeys
 
+T = TypeVar("T")
 KNOWN_NAMES = 50_000
 _PRIVATE = frozenset(partition.value for partition in OWNER_ONLY_IN_USER_SPACES)
 _NONE_PRIVATE: frozenset[int] = frozenset()
@@ -311,17 +312,35 @@ class Sealed:
     def by_number(
         self, visible: Visible, number: int, *, trashed: bool = False, reads: EntryReads | None = None
     ) -> Head | None:
-        reads = reads or self.store.entries
+        reads, keys = reads or self.store.entries, self.keyring.of(visible.space)
         find = reads.trashed_by_number if trashed else reads.by_number
         row = find(visible, number)
-        return None if row is None else self.head(self.keyring.of(visible.space), row)
+        return None if row is None else self.head(keys, row)
 
     def head(self, keys: SpaceKeys, row: EntryRow) -> Head:
-        key = keys.readable.get(row.key_id)
+        """`keys` are best taken before the row was read: a rotation that ended in between destroyed the older ones, and
+        a newer one is looked for here."""
+        key = keys.readable.get(row.key_id) or self._newer_key(keys, row.key_id)
         entry = None if key is None else open_entry(key, row)
         if entry is None and key is not None:
             log.warning("an entry in space %s was changed outside the engine; it is locked", key.space)
         return _tuple(Head, (row, entry))
+
+    def under_every_key(self, space: UUID, read: Callable[[list[DataKey]], T]) -> T:
+        """What `read` finds under the blind values of these keys. It is read again when the keys changed meanwhile: a
+        rotation moves rows only when every process has had the time to ask for both."""
+        while True:
+            keys = self.keyring.of(space)
+            found = read(keys.all())
+            if self.keyring.of(space) is keys:
+                return found
+
+    def _newer_key(self, keys: SpaceKeys, key_id: int) -> DataKey | None:
+        """One that a rotation published since these keys were taken."""
+        if not keys.readable or key_id <= max(keys.known):
+            return None
+        space = next(iter(keys.readable.values())).space
+        return self.keyring.look_again(space).get(key_id)
 
     def page(self, visible: Visible, wanted: Filter, since: int, before: int, limit: int) -> list[Placed]:
         """Heads below `before` in the order of their places at sequence `since`, newest first, locked ones included."""

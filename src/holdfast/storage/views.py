@@ -192,7 +192,9 @@ class Views:
 
     def occurrences(self, view: View, terms: Sequence[str]) -> Occurrences:
         """Where these terms stand, under every key in use."""
-        keys = self._sealed.keyring.of(view.space).all()
+        return self._sealed.under_every_key(view.space, lambda keys: self._occurrences(view, terms, keys))
+
+    def _occurrences(self, view: View, terms: Sequence[str], keys: Sequence[DataKey]) -> Occurrences:
         places = [found for key in keys for found in self._places(view, blind_terms(key, terms), keys)]
         # The places of one term after the other, as many times as there are keys.
         numbers = np.array([*range(len(terms))] * len(keys), dtype=np.int32)
@@ -432,10 +434,11 @@ class Views:
         return None if plain is None else unpack_signals(plain)
 
     def _read(self, space: UUID, rows: Sequence[OutlineRow]) -> Iterable[tuple[int, Signals]]:
-        """Signals of entries from which nothing was derived yet; one that does not open is left out."""
-        sealed, keys = self._sealed, self._sealed.keyring.of(space)
+        """Signals of entries from which nothing was derived yet; one that does not open is left out. A large space is
+        read for so long that a rotation may begin and end meanwhile: its keys are asked for again and again."""
+        sealed = self._sealed
         for start in range(0, len(rows), OPENED_AT_ONCE):
-            some = rows[start : start + OPENED_AT_ONCE]
+            keys, some = sealed.keyring.of(space), rows[start : start + OPENED_AT_ONCE]
             for row in self._heads(space, some):
                 entry = sealed.head(keys, row).entry
                 if entry is not None and entry.content.is_text:
