@@ -7,6 +7,7 @@ from threading import Barrier, Event
 from typing import Any
 from uuid import UUID
 
+import psycopg
 import pytest
 
 from holdfast.contracts.rows import FOLLOWING, SERVING, STORE
@@ -191,6 +192,15 @@ class TestLeases:
 
         with ThreadPoolExecutor(WRITERS) as workers:
             assert list(workers.map(ask, range(WRITERS))).count(True) == 1
+
+    def test_one_that_another_takes_at_this_moment_is_skipped_not_waited_for(
+        self, dsn: str, store: PostgresStore
+    ) -> None:
+        store.leases.take(HERE, "settle", "one", NOW, NOW + 10)
+        with psycopg.connect(dsn) as taking:
+            taking.execute("SELECT 1 FROM holdfast.leases FOR UPDATE")
+            assert not store.leases.take(HERE, "settle", "two", NOW + 10, NOW + 20)
+        assert store.leases.take(HERE, "settle", "two", NOW + 10, NOW + 20)
 
 
 @pytest.mark.parametrize("caller", ["submit", "write"])

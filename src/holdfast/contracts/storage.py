@@ -116,12 +116,13 @@ class EntryReads(Protocol):
         """Entries of an owner in spaces that are not their own. Names no space: it counts across all, shows none."""
         ...
 
-    def expired(self, now: int, limit: int) -> list[PlacedRow]:
-        """Entries past their expiry, for the sweep. Names no space: it serves the store, not a caller."""
+    def expired(self, now: int, limit: int, without: Sequence[UUID] = ()) -> list[PlacedRow]:
+        """Entries past their expiry, but for those of some spaces, for the sweep. Names no space: it serves the store,
+        not a caller."""
         ...
 
-    def trashed_before(self, moment: int, limit: int) -> list[PlacedRow]:
-        """Entries trashed before a moment, for the sweep."""
+    def trashed_before(self, moment: int, limit: int, without: Sequence[UUID] = ()) -> list[PlacedRow]:
+        """Entries trashed before a moment, but for those of some spaces, for the sweep."""
         ...
 
     def by_numbers(self, space: UUID, numbers: Sequence[int]) -> list[EntryRow]:
@@ -348,7 +349,7 @@ class Leases(Protocol):
     """Who does some work in a space, and until when, so that many nodes share it."""
 
     def take(self, space: UUID, work: str, holder: str, now: int, until: int) -> bool:
-        """Takes or prolongs a lease; False while another holder has it."""
+        """Takes or prolongs a lease; False, without waiting, while another holder has it or takes it."""
         ...
 
     def give_back(self, space: UUID, work: str, holder: str) -> None: ...

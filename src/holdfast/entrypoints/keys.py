@@ -63,8 +63,7 @@ class Keys:
         """Seals and blinds a space (or every space) under a new data key while everything goes on being served."""
         engine = self._engine
         spaces = [space] if space is not None else _every_space(engine)
-        done = [rotate_data(engine, one, progress) for one in spaces]
-        return Rotated(len(done), 0, sum(one.entries for one in done), sum(one.revisions for one in done))
+        return rotate_data(engine, spaces, progress)
 
     def backup(self, path: str | os.PathLike[str]) -> int:
         """Writes all wrapped keys into a new file (0600) and says how many. Keep it apart from copies of the store, and

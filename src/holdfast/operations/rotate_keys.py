@@ -4,7 +4,7 @@ everything goes on being served."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -14,12 +14,15 @@ from holdfast.contracts.rows import STORE
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.keys import DataKey
 from holdfast.domain.errors import Conflict
+from holdfast.operations.claim import Ours, claimed
 from holdfast.operations.engine import Engine
 from holdfast.storage.keyring import FRESH_SECONDS
 from holdfast.storage.reseal import reseal_derived, reseal_entries, reseal_revisions
 from holdfast.storage.sealed_transaction import SealedTransaction
 
+WORK = "rotate"
 BATCH = 200
+WAIT_SECONDS = 0.25
 WORN = 1 << 28
 """Messages after which a key is changed. With random nonces AES-GCM allows 2^32 under one key: a sixteenth of it leaves
 room for what processes that ended badly did not count."""
@@ -80,10 +83,9 @@ def rotate_worn(engine: Engine) -> int:
     """New data keys for spaces whose key has sealed enough; says for how many. The store's own key has no successor:
     its status is for a person to see."""
     count_uses(engine)
-    worn = {key.space for key in engine.sealed.store.keys.most_used(WATCHED) if key.uses >= WORN}
-    for space in worn - {STORE}:
-        rotate_data(engine, space)
-    return len(worn - {STORE})
+    worn = [key for key in engine.sealed.store.keys.most_used(WATCHED) if key.uses >= WORN]
+    done = [_rotate(engine, key.space, unless_changed_from=key.key_id) for key in worn if key.space != STORE]
+    return sum(rotated.keys for rotated in done if rotated is not None)
 
 
 def rotate_master(engine: Engine) -> Rotated:
@@ -102,18 +104,54 @@ def rotate_master(engine: Engine) -> Rotated:
     return engine.run_job(write)
 
 
-def rotate_data(engine: Engine, space: UUID, progress: Callable[[int], None] | None = None) -> Rotated:
+def rotate_data(
+    engine: Engine, spaces: Sequence[UUID], progress: Callable[[int], None] | None = None
+) -> Rotated:
+    """A new data key for each of these spaces. Workers that do it together share them: what another one has done since
+    is left, what another one is at is waited for. It can be stopped and run again at any point."""
+    before = {space: engine.sealed.store.keys.with_current(space)[1] for space in spaces}
+    done: list[Rotated] = []
+    left = list(spaces)
+    while left:
+        busy = []
+        for space in left:
+            rotated = _rotate(engine, space, progress, unless_changed_from=before[space])
+            busy += [space] if rotated is None else []
+            done += [] if rotated is None else [rotated]
+        left = busy
+        if left:
+            time.sleep(WAIT_SECONDS)
+    return Rotated(
+        sum(one.keys for one in done),
+        0,
+        sum(one.entries for one in done),
+        sum(one.revisions for one in done),
+    )
+
+
+def _rotate(
+    engine: Engine,
+    space: UUID,
+    progress: Callable[[int], None] | None = None,
+    unless_changed_from: int | None = None,
+) -> Rotated | None:
     """Publishes a new data key, waits until every process asks for both, writes with it, re-seals all rows in batches,
-    and destroys the old key. It can be stopped and run again at any point; nodes that do it together share the rows."""
-    old, new = _publish(engine, space)
-    derived = partial(reseal_derived, compared_there=engine.sealed.store.vectors is not None)
-    entries = revisions = 0
-    for key in old:
-        entries += _all_batches(engine, space, key, new, reseal_entries, progress)
-        revisions += _all_batches(engine, space, key, new, reseal_revisions, progress)
-        _all_batches(engine, space, key, new, derived, progress)
-        engine.run_job(_destroy(space, key))
-    engine.sealed.keyring.drop(space)
+    and destroys the old key. None while another worker is at it."""
+    with claimed(engine, WORK, space) as ours:
+        if ours is None:
+            return None
+        keys, current = engine.sealed.store.keys.with_current(space)
+        if unless_changed_from is not None and current != unless_changed_from and len(keys) == 1:
+            return Rotated(0)
+        old, new = _publish(engine, space)
+        derived = partial(reseal_derived, compared_there=engine.sealed.store.vectors is not None)
+        entries = revisions = 0
+        for key in old:
+            entries += _all_batches(engine, space, key, new, reseal_entries, ours, progress)
+            revisions += _all_batches(engine, space, key, new, reseal_revisions, ours, progress)
+            _all_batches(engine, space, key, new, derived, ours, progress)
+            engine.run_job(_destroy(space, key))
+        engine.sealed.keyring.drop(space)
     return Rotated(1, 0, entries, revisions)
 
 
@@ -152,11 +190,13 @@ def _all_batches(
     old: DataKey,
     new: DataKey,
     reseal: Callable[[Transaction, UUID, DataKey, DataKey, int], int],
+    ours: Ours,
     progress: Callable[[int], None] | None,
 ) -> int:
     total = 0
     while done := engine.run_job(lambda tx: reseal(tx, space, old, new, BATCH)):
         total += done
+        ours()  # one that paused for too long meets another here: they share the rows, batch by batch
         if progress is not None:
             progress(total)
     return total

@@ -22,8 +22,8 @@ from holdfast.contracts.rows import (
 from holdfast.contracts.storage import Transaction
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import HoldfastError, Unavailable
-from holdfast.domain.times import SECOND
 from holdfast.operations.change_model import take_over
+from holdfast.operations.claim import claimed
 from holdfast.operations.engine import Engine
 from holdfast.operations.index import IndexStatus, takes_others
 from holdfast.search.traits import embedding_text
@@ -43,7 +43,6 @@ QUIET_SECONDS = 0.25
 """Without a write of this process for so long, the store is tidied."""
 STEP_SECONDS = 0.05
 LONGEST_STEP_SECONDS = 0.5
-LEASE_US = 60 * SECOND
 
 log = logging.getLogger("holdfast")
 Stopped = Callable[[], bool]
@@ -98,20 +97,10 @@ def settle_all(engine: Engine, stopped: Stopped = lambda: False) -> int:
 
 def _settle_alone(engine: Engine, embedder: Embedder, model: int, space: UUID, stopped: Stopped) -> int:
     """Where many nodes share the work, only while no other one is at it."""
-    leases, work = engine.sealed.store.leases, f"settle {model}"
-    if leases is None:
-        return _settle_space(engine, embedder, model, space, stopped)
-
-    def lost_it() -> bool:
-        now = engine.clock()
-        return stopped() or not leases.take(space, work, engine.index.holder, now, now + LEASE_US)
-
-    if lost_it():
-        return 0
-    try:
-        return _settle_space(engine, embedder, model, space, lost_it)
-    finally:
-        leases.give_back(space, work, engine.index.holder)
+    with claimed(engine, f"settle {model}", space) as ours:
+        if ours is None:
+            return 0
+        return _settle_space(engine, embedder, model, space, lambda: stopped() or not ours())
 
 
 def _others_wait(engine: Engine) -> bool:

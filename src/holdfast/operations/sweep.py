@@ -4,17 +4,22 @@ batches; then tidies the store."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from threading import Event, Thread
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from holdfast.contracts.rows import EntryRow, PlacedRow
-from holdfast.contracts.storage import Transaction
+from holdfast.contracts.storage import EntryReads, Transaction
 from holdfast.domain.retention import IDEMPOTENCY_US, PROPOSAL_REMEMBERED_US, TRASH_US
 from holdfast.operations.answers import Swept
+from holdfast.operations.claim import claimed
 from holdfast.operations.engine import Engine
 from holdfast.storage.sealed_transaction import SealedTransaction
 
+WORK = "sweep"
 BATCH = 500
 BATCHES = 200
 """At most so many batches in one sweep; the next one goes on."""
@@ -22,8 +27,8 @@ BATCHES = 200
 
 def sweep(engine: Engine, batch: int = BATCH, batches: int = BATCHES) -> Swept:
     now = engine.clock()
-    expired = _repeat(engine, now, batch, batches, lambda tx: tx.entries.expired(now, batch))
-    trash = _repeat(engine, now, batch, batches, lambda tx: tx.entries.trashed_before(now - TRASH_US, batch))
+    expired = _remove_all(engine, _Expired(now), now, batch, batches)
+    trash = _remove_all(engine, _OldTrash(now - TRASH_US), now, batch, batches)
     if expired or trash or engine.sealed.store.unclean:
         engine.run_job(lambda tx: tx.erase())
     grants = engine.run_job(lambda tx: tx.grants.delete_expired(now, batch))
@@ -40,28 +45,66 @@ def _tidy(engine: Engine, steps: int) -> None:
             break
 
 
-def _repeat(
-    engine: Engine, now: int, batch: int, batches: int, due: Callable[[Transaction], list[PlacedRow]]
-) -> int:
-    """Batch after batch until nothing is due; writers get their turn in between."""
+class _Due(Protocol):
+    """What is to be removed: where it lies, and whether a row that was found still is."""
+
+    def find(self, entries: EntryReads, limit: int, without: Sequence[UUID]) -> list[PlacedRow]: ...
+    def holds(self, row: EntryRow) -> bool: ...
+
+
+class _Expired(NamedTuple):
+    now: int
+
+    def find(self, entries: EntryReads, limit: int, without: Sequence[UUID]) -> list[PlacedRow]:
+        return entries.expired(self.now, limit, without)
+
+    def holds(self, row: EntryRow) -> bool:
+        return row.expires_us is not None and row.expires_us <= self.now
+
+
+class _OldTrash(NamedTuple):
+    moment: int
+
+    def find(self, entries: EntryReads, limit: int, without: Sequence[UUID]) -> list[PlacedRow]:
+        return entries.trashed_before(self.moment, limit, without)
+
+    def holds(self, row: EntryRow) -> bool:
+        return row.trashed_us is not None and row.trashed_us < self.moment
+
+
+def _remove_all(engine: Engine, due: _Due, now: int, batch: int, batches: int) -> int:
+    """Batch after batch until nothing is due but in spaces where another worker removes it; writers get their turn in
+    between."""
     total = 0
+    elsewhere: list[UUID] = []
     for _ in range(batches):
-        removed = engine.run_job(lambda tx: _remove(engine, tx, now, due(tx)))
-        total += removed
-        if removed < batch:
+        found = due.find(engine.sealed.store.entries, batch, elsewhere)
+        if not found:
             break
+        by_space: dict[UUID, list[int]] = defaultdict(list)
+        for placed in found:
+            by_space[placed.space].append(placed.number)
+        with ExitStack() as claims:
+            ours = {
+                space: numbers
+                for space, numbers in by_space.items()
+                if claims.enter_context(claimed(engine, WORK, space)) is not None
+            }
+            elsewhere += by_space.keys() - ours.keys()
+            total += engine.run_job(partial(_remove, engine=engine, due=due, now=now, by_space=ours))
     return total
 
 
-def _remove(engine: Engine, tx: Transaction, now: int, due: list[PlacedRow]) -> int:
-    by_space: dict[UUID, list[int]] = defaultdict(list)
-    for placed in due:
-        by_space[placed.space].append(placed.number)
+def _remove(
+    tx: Transaction, engine: Engine, due: _Due, now: int, by_space: Mapping[UUID, Sequence[int]]
+) -> int:
+    """Each row is looked at again: somebody may have renewed or restored it since it was found."""
     sealed = SealedTransaction(engine.sealed, tx, now)
     removed = 0
     for space, numbers in by_space.items():
-        rows: list[EntryRow] = tx.entries.by_numbers(space, numbers)
-        removed += sealed.purge(space, rows, erase=False)
+        rows = [row for row in tx.entries.by_numbers(space, numbers) if due.holds(row)]
+        if rows:
+            removed += sealed.purge(space, rows, erase=False)
     return removed
 
 

@@ -110,12 +110,14 @@ class EntryReads:
     def kept_elsewhere(self, owner: bytes) -> int:
         return self._count(_KEPT_ELSEWHERE, {"owner": owner})
 
-    def expired(self, now: int, limit: int) -> list[PlacedRow]:
-        return list(map(PlacedRow._make, self._reader.rows(_EXPIRED, {"now": now, "limit": limit})))
+    def expired(self, now: int, limit: int, without: Sequence[UUID] = ()) -> list[PlacedRow]:
+        return self._placed(_EXPIRED, {"now": now, "limit": limit, "without": list(without)})
 
-    def trashed_before(self, moment: int, limit: int) -> list[PlacedRow]:
-        rows = self._reader.rows(_TRASHED_BEFORE, {"moment": moment, "limit": limit})
-        return list(map(PlacedRow._make, rows))
+    def trashed_before(self, moment: int, limit: int, without: Sequence[UUID] = ()) -> list[PlacedRow]:
+        return self._placed(_TRASHED_BEFORE, {"moment": moment, "limit": limit, "without": list(without)})
+
+    def _placed(self, statement: Statement, values: Values) -> list[PlacedRow]:
+        return list(map(PlacedRow._make, self._reader.rows(statement, values)))
 
     def by_numbers(self, space: UUID, numbers: Sequence[int]) -> list[EntryRow]:
         return self._heads(_BY_NUMBERS, {"space": space, "numbers": list(numbers)})
@@ -337,6 +339,7 @@ _EXPIRED = of_store(
     SELECT space_id, number
       FROM holdfast.entries
      WHERE expires_us <= %(now)s
+       AND space_id <> ALL (%(without)s::uuid[])
      ORDER BY expires_us
      LIMIT %(limit)s
     """,
@@ -348,6 +351,7 @@ _TRASHED_BEFORE = of_store(
     SELECT space_id, number
       FROM holdfast.entries
      WHERE trashed_us < %(moment)s
+       AND space_id <> ALL (%(without)s::uuid[])
      ORDER BY trashed_us
      LIMIT %(limit)s
     """,

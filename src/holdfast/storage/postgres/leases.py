@@ -1,6 +1,7 @@
 """Who does some work in a space, and until when: so that several workers share it and none embeds what another is
 embedding. A lease is a row with an end, not a lock of a connection: it needs no session and ends with a dead worker.
-Taking one twice does no harm, so after a lost connection it is simply tried again."""
+One that another worker takes at this moment is skipped, not waited for. Taking one twice does no harm, so after a lost
+connection it is simply tried again."""
 
 from __future__ import annotations
 
@@ -38,12 +39,29 @@ class Leases:
 _TAKE = of_space(
     "leases.take",
     """
-    INSERT INTO holdfast.leases (space_id, work, holder, until_us)
-    VALUES (%(space)s, %(work)s, %(holder)s, %(until)s)
-    ON CONFLICT (space_id, work)
-    DO UPDATE SET holder = excluded.holder, until_us = excluded.until_us
-     WHERE leases.holder = excluded.holder OR leases.until_us <= %(now)s
-    RETURNING true
+    WITH free AS (
+        SELECT space_id, work
+          FROM holdfast.leases
+         WHERE space_id = %(space)s
+           AND work = %(work)s
+           AND (holder = %(holder)s OR until_us <= %(now)s)
+           FOR UPDATE SKIP LOCKED
+    ), taken AS (
+        UPDATE holdfast.leases
+           SET holder = %(holder)s, until_us = %(until)s
+          FROM free
+         WHERE leases.space_id = %(space)s
+           AND leases.space_id = free.space_id
+           AND leases.work = free.work
+        RETURNING true
+    ), made AS (
+        INSERT INTO holdfast.leases (space_id, work, holder, until_us)
+        SELECT %(space)s::uuid, %(work)s, %(holder)s, %(until)s::bigint
+         WHERE NOT EXISTS (SELECT 1 FROM holdfast.leases WHERE space_id = %(space)s AND work = %(work)s)
+        ON CONFLICT (space_id, work) DO NOTHING
+        RETURNING true
+    )
+    SELECT * FROM taken UNION ALL SELECT * FROM made
     """,
 )
 _GIVE_BACK = of_space(

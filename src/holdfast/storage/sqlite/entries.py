@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from operator import attrgetter
@@ -302,30 +303,32 @@ class EntryReads:
     def kept_elsewhere(self, owner: bytes) -> int:
         return self._count("SELECT count(*) FROM entries WHERE owner = ? AND flags & 8", (owner,))
 
-    def expired(self, now: int, limit: int) -> list[PlacedRow]:
+    def expired(self, now: int, limit: int, without: Sequence[UUID] = ()) -> list[PlacedRow]:
         return self._placed(
             f"""
             SELECT spaces.id, entries.entry & {NUMBER_MASK}
               FROM entries
               JOIN spaces ON spaces.space = entries.space
              WHERE entries.expires_us <= ?
+               AND spaces.id NOT IN (SELECT unhex(value) FROM json_each(?))
              ORDER BY entries.expires_us
              LIMIT ?
             """,
-            (now, limit),
+            (now, _ids(without), limit),
         )
 
-    def trashed_before(self, moment: int, limit: int) -> list[PlacedRow]:
+    def trashed_before(self, moment: int, limit: int, without: Sequence[UUID] = ()) -> list[PlacedRow]:
         return self._placed(
             f"""
             SELECT spaces.id, entries.entry & {NUMBER_MASK}
               FROM entries
               JOIN spaces ON spaces.space = entries.space
              WHERE entries.trashed_us < ?
+               AND spaces.id NOT IN (SELECT unhex(value) FROM json_each(?))
              ORDER BY entries.trashed_us
              LIMIT ?
             """,
-            (moment, limit),
+            (moment, _ids(without), limit),
         )
 
     def _placed(self, sql: str, values: Sequence[object]) -> list[PlacedRow]:
@@ -386,6 +389,10 @@ def masks(partitions: tuple[int, ...], private: frozenset[int]) -> tuple[int, in
 
 def _mask(partitions: Iterable[int]) -> int:
     return sum(1 << partition for partition in partitions)
+
+
+def _ids(spaces: Sequence[UUID]) -> str:
+    return json.dumps([space.hex for space in spaces])
 
 
 def entry_number(place: int, number: int) -> int:
