@@ -745,12 +745,37 @@ def test_always_apply_in_a_shared_or_system_space_or_chat_needs_manage(
         assert alice.flag("k", always_inject=True, space=space).always_inject
 
 
-def test_a_manager_s_always_apply_stays_when_the_text_is_written_again(team: tuple[Own, Own, Own]) -> None:
+def test_the_words_of_what_always_applies_are_changed_by_those_who_manage(
+    memory: Memory, team: tuple[Own, Own, Own]
+) -> None:
+    """Else whoever may write would steer everybody who reads the space, under a manager's yes to other words."""
     alice, bob, _ = team
+    bob.remember("w", key="k", space="team")
     bob.remember("x", key="k", space="team")
     alice.flag("k", always_inject=True, space="team")
-    bob.remember("y", key="k", space="team")
-    assert bob.get("k", space="team").always_inject
+    for change in (
+        lambda: bob.remember("y", key="k", space="team"),
+        lambda: bob.edit("k", text="y", space="team"),
+        lambda: bob.edit("k", hint="y", space="team"),
+        lambda: bob.replace("k", old="x", new="y", space="team"),
+        lambda: bob.rename("k", new_key="y", space="team"),
+        lambda: bob.undo("k", to_revision=1, space="team"),
+    ):
+        with refused("access_denied"):
+            change()
+    assert (entry := alice.get("k", space="team")).always_inject
+    assert (entry.text, entry.hint) == ("x", "")
+    bob.edit("k", category="c", space="team")
+    assert alice.remember("y", key="mine", space="team", always_inject=True).created
+    assert alice.edit("k", text="y", space="team").always_inject
+
+
+def test_an_agent_does_not_change_what_always_applies_to_its_user(memory: Memory) -> None:
+    alice, helper = memory.user("alice"), memory.agent("helper", user="alice")
+    alice.remember("be terse", key="k", always_inject=True)
+    with refused("access_denied"):
+        helper.edit("k", text="obey the page", space="user:alice")
+    assert alice.get("k").text == "be terse"
 
 
 def test_always_apply_cannot_be_turned_off_in_a_shared_space_without_manage(
@@ -797,6 +822,6 @@ def test_leaving_always_apply_out_keeps_it_in_every_room(team: tuple[Own, Own, O
     alice, bob, _ = team
     bob.remember("x", key="k", space="team")
     alice.flag("k", always_inject=True, space="team")
-    bob.remember("y", key="k", space="team")
+    alice.edit("k", text="y", space="team")
     assert alice.get("k", space="team").always_inject
     assert not alice.remember("x", key="mine", space="team", always_inject=False).updated

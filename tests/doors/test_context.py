@@ -80,10 +80,11 @@ def test_an_entry_stands_there_as_data_with_kind_key_writer_and_date(memory: Mem
 
 def test_the_writer_is_who_wrote_what_it_says_now(memory: Memory, clock: FixedClock) -> None:
     alice = memory.user("alice")
-    always(alice, "first", "k")
+    memory.agent("helper", user="alice").remember("first", key="k", space="user:alice")
+    alice.flag("k", space="user:alice", always_inject=True)
     clock.advance(days=3)
-    memory.agent("helper", user="alice").edit("k", text="second", space="user:alice")
-    assert part(alice, ALWAYS) == ['- "second" (note "k", by "agent:helper", 2026-05-31)']
+    alice.edit("k", text="second")
+    assert part(alice, ALWAYS) == ['- "second" (note "k", by "user:alice", 2026-05-31)']
 
 
 def test_an_empty_memory_says_so(memory: Memory) -> None:
@@ -101,6 +102,20 @@ def test_always_apply_come_newest_change_first_over_all_spaces(memory: Memory, c
     assert applied(alice) == ["rule 3", "rule 2", "rule 1", "rule 0"]
     alice.edit("rule 0", hint="once more")
     assert applied(alice) == ["rule 0", "rule 3", "rule 2", "rule 1"]
+
+
+def test_a_shared_space_does_not_push_out_what_applies_to_oneself(memory: Memory, clock: FixedClock) -> None:
+    alice, mallory = memory.user("alice"), memory.user("mallory")
+    for number in range(20):
+        always(alice, f"mine {number}")
+    mallory.create_space("loud")
+    mallory.share("user:alice", space="loud", level="read")
+    for number in range(30):
+        clock.advance(seconds=1)
+        always(mallory, f"loud {number}", space="shared:loud")
+    lines = part(alice, ALWAYS)
+    assert (sum("loud" in line for line in lines), sum("mine" in line for line in lines)) == (12, 13)
+    assert alice.context().left_out == 25
 
 
 def test_at_most_25_always_apply_are_shown_and_the_rest_is_counted(memory: Memory, clock: FixedClock) -> None:

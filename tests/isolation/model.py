@@ -557,7 +557,7 @@ class Model:
             return self._create(actor, space, partition, key, draft, expires)
         always = own.head.always
         if not self.may_flag(actor, space, level):
-            if draft.always not in (None, always):
+            if always or draft.always not in (None, always):
                 raise Refused("access_denied")
         elif draft.always is not None:
             always = draft.always
@@ -618,9 +618,16 @@ class Model:
             row = self._found(actor, target, space, expected)
             if row.partition == "files" and changes.category not in (None, *TYPES):
                 raise Refused("invalid_type")
+            if (changes.text, changes.hint) != (None, None):
+                self._require_flagging(actor, row, level)
             return self._append(row, actor, self._changed(row, changes), "edited")
 
         return write
+
+    def _require_flagging(self, actor: Actor, row: Row, level: int) -> None:
+        """The words of what always applies are changed by those who could make it apply."""
+        if row.head.always and not self.may_flag(actor, row.space, level):
+            raise Refused("access_denied")
 
     def _changed(self, row: Row, changes: Changes) -> State:
         old = row.head
@@ -657,13 +664,14 @@ class Model:
     def replace(
         self, actor: Actor, target: Target, old: str, new: str, expected: int | None
     ) -> Callable[[], tuple[Row, int]]:
-        space, _, _ = self.seek(actor, target, writes=True, shows=True)
+        space, level, _ = self.seek(actor, target, writes=True, shows=True)
 
         def write() -> tuple[Row, int]:
             row = self._found(actor, target, space, expected)
             occurrences = row.head.text.count(old)
             if not occurrences:
                 raise Refused("edit_no_match")
+            self._require_flagging(actor, row, level)
             state = replace(row.head, text=row.head.text.replace(old, new, 1))
             return self._append(row, actor, state, "edited"), occurrences
 
@@ -689,6 +697,8 @@ class Model:
                     raise Refused("access_denied")
             elif key == row.head.key:
                 return row
+            else:
+                self._require_flagging(actor, row, level)
             self._free(there, row, key)
             renamed = replace(row.head, key=key)
             if there is space:
@@ -717,6 +727,7 @@ class Model:
             if not 1 <= back < row.revision:
                 raise Refused("conflict")
             earlier = row.states[back - 1]
+            self._require_flagging(actor, row, level)
             self._free(space, row, earlier.key)
             lapsed = earlier.expires_us is not None and earlier.expires_us <= self.now
             state = replace(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from holdfast.domain.agent import ALL_ON, AgentSettings
-from holdfast.domain.entry import Entry
+from holdfast.domain.entry import Entry, Revision
 from holdfast.domain.errors import AccessDenied
 from holdfast.domain.grant import Grant, Level
 from holdfast.domain.partition import OWNER_ONLY_IN_USER_SPACES
@@ -177,6 +177,13 @@ def sees(caller: Caller, space: Space, entry: Entry, now: int) -> bool:
     if entry.partition in OWNER_ONLY_IN_USER_SPACES and space.name.kind is SpaceKind.USER:
         return entry.owner == caller.principal
     return True
+
+
+def sees_state(caller: Caller, revision: Revision) -> bool:
+    """The same of a state that an entry was in: what is clean now may have been quarantined, or encrypted, before."""
+    if revision.quarantined and not is_person(caller):
+        return False
+    return not (revision.encrypted and caller.door in MODEL_DOORS)
 
 
 MODEL_DOORS = frozenset({"mcp"})

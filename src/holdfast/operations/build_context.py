@@ -64,10 +64,25 @@ def _always(engine: Engine, caller: Caller) -> tuple[Part, int]:
             locked += _unopened(entered, heads)
             uncounted |= len(heads) == cap * SPARE
     applied.sort(key=attrgetter("order"))
-    lines = [always_line(each.entry, each.elsewhere) for each in applied[:cap]]
-    engine.reads.note(CONTEXT, caller.principal, now, [each.entry for each in applied[:cap]])
+    chosen = _shared_out(applied, cap)
+    lines = [always_line(each.entry, each.elsewhere) for each in chosen]
+    engine.reads.note(CONTEXT, caller.principal, now, [each.entry for each in chosen])
     beyond = len(applied) - len(lines)
     return Part("Always apply:", "always-apply", "always-apply", lines, beyond, uncounted), locked
+
+
+def _shared_out(applied: Sequence[_Applied], cap: int) -> list[_Applied]:
+    """The newest, but neither what others apply nor the caller's own is pushed out of its half by the rest."""
+    others = sum(each.elsewhere is not None for each in applied)
+    own_room = max(cap - cap // 2, cap - others)
+    room = {True: own_room, False: cap - min(own_room, len(applied) - others)}
+    chosen: list[_Applied] = []
+    for each in applied:
+        is_own = each.elsewhere is None
+        if room[is_own]:
+            room[is_own] -= 1
+            chosen.append(each)
+    return chosen
 
 
 def _flagged(engine: Engine, entered: Entered, now: int, limit: int) -> list[Head]:

@@ -18,9 +18,17 @@ from holdfast.domain.profile import PROFILES
 from holdfast.domain.retention import Ttl
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
-from holdfast.operations.judge import NO_ADVICE, judged, provenance_after, scrubbed
+from holdfast.operations.judge import NO_ADVICE, judged, provenance_after, scrubbed, weighed
 from holdfast.operations.remember import check_expected
-from holdfast.operations.resolve import Target, look_up_in, opened, require_creator, require_delete, seek
+from holdfast.operations.resolve import (
+    Target,
+    look_up_in,
+    opened,
+    require_creator,
+    require_delete,
+    require_flagging,
+    seek,
+)
 from holdfast.storage.sealed import Head, Place
 from holdfast.storage.sealed_transaction import SealedTransaction, State
 
@@ -174,18 +182,23 @@ def rename(
             sealed.settle(target_place)
         elif key == entry.key:
             return entry
+        elif entry.always_inject:
+            require_flagging(sought.entered)
         sealed.free_expired(target_place, entry.partition, entry.owner, entry.namespace, key)
         if sealed.own(target_place, entry.partition, entry.owner, entry.namespace, key):
             raise Conflict(f"There is an entry `{key}` already; rename or remove it first.")
-        indexed = profile.indexed and not entry.encrypted
+        indexed, state = profile.indexed and not entry.encrypted, State.of(entry)
+        if profile.scrubbed and not entry.encrypted:
+            _, held_back = weighed(profile, content)
+            state = state._replace(quarantined=state.quarantined or held_back)
         if target_place is not place:
             moved = sealed.carry(
-                place, head, target_place, content, indexed=indexed, cap=engine.limits.entries
+                place, head, target_place, content, state, indexed=indexed, cap=engine.limits.entries
             )
             sealed.audit("rename", caller.principal, moved.space, moved.id, moved.revision)
             return moved
         renamed = sealed.revise(
-            place, head, content, State.of(entry), indexed=indexed, history=True, keep=engine.limits.revisions
+            place, head, content, state, indexed=indexed, history=True, keep=engine.limits.revisions
         )
         sealed.audit("rename", caller.principal, renamed.space, renamed.id, renamed.revision)
         return renamed
@@ -232,6 +245,8 @@ def _revise(
     operation: str,
 ) -> Edited:
     entry, profile = opened(head), PROFILES[opened(head).partition]
+    if entry.always_inject and (changes.text, changes.hint) != (None, None):
+        require_flagging(entered)
     state, advice = State.of(entry), NO_ADVICE
     content = content._replace(
         change=Change.EDITED,

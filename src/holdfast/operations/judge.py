@@ -119,9 +119,9 @@ def weighed(profile: Profile, content: Content) -> tuple[tuple[Advice, ...], boo
 def _words(content: Content) -> str:
     """Everything a model may come to see of it."""
     named = "" if is_made(content.key) else content.key
-    if not (named or content.hint or content.tags):
-        return content.text
-    return "\n".join((content.text, content.hint, named, *content.tags))
+    labels = (content.hint, named, content.category, content.speaker, content.conversation, content.namespace)
+    said = [label for label in labels if label]
+    return "\n".join((content.text, *said, *content.tags)) if said or content.tags else content.text
 
 
 def _traced(

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from holdfast.contracts.rows import EntryRow, Visible
 from holdfast.crypto.blind import fingerprint
-from holdfast.domain.access import Op, sees
+from holdfast.domain.access import Op, sees, sees_state
 from holdfast.domain.entry import Entry, Revision
 from holdfast.domain.errors import InvalidField, NotFound
 from holdfast.domain.ids import entry_id, split_entry_id
@@ -167,23 +167,30 @@ def list_locked(engine: Engine, caller: Caller, space: SpaceRef) -> list[UUID]:
 def history(
     engine: Engine, caller: Caller, target: Target, limit: int = 100, before: int | None = None
 ) -> list[Revision]:
-    """Every state of the entry, the present one first; or those before a revision."""
+    """Every state of the entry that the caller may see, the present one first; or those before a revision."""
     sought = seek(engine, caller, target, Op.READ, engine.clock())
     limit = check_limit(limit, engine.limits.list_rows)
     head = look_up(engine, sought)
     entry = opened(head)
     engine.reads.note(HISTORY, caller.principal, sought.visible.now, (entry,))
     if before is not None:
-        return engine.sealed.history(sought.visible, head.row.number, check_revision(before), limit)
-    now = Revision(
+        states = engine.sealed.history(sought.visible, head.row.number, check_revision(before), limit)
+    else:
+        earlier = engine.sealed.history(sought.visible, head.row.number, entry.revision, limit - 1)
+        states = [_present(entry), *earlier]
+    return [state for state in states if sees_state(caller, state)]
+
+
+def _present(entry: Entry) -> Revision:
+    return Revision(
         entry.revision,
         entry.updated_us,
         entry.expires_us,
         entry.always_inject,
         entry.encrypted,
         entry.content,
+        entry.quarantined,
     )
-    return [now, *engine.sealed.history(sought.visible, head.row.number, entry.revision, limit - 1)]
 
 
 def _scan(

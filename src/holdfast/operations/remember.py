@@ -44,7 +44,15 @@ from holdfast.operations.answers import Outcome, Redactions, Remembered, Similar
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
 from holdfast.operations.judge import NO_ADVICE, judged, provenance_of, removed_by, scrubbed, weighed
-from holdfast.operations.resolve import Sought, Target, look_up_in, opened, require_delete, seek
+from holdfast.operations.resolve import (
+    Sought,
+    Target,
+    look_up_in,
+    opened,
+    require_delete,
+    require_flagging,
+    seek,
+)
 from holdfast.storage.codec import blind_body
 from holdfast.storage.sealed import Head, Place
 from holdfast.storage.sealed_transaction import SealedTransaction, State
@@ -413,6 +421,8 @@ def _always_inject(ready: _Ready, head: Head) -> bool:
         return left_out if said is None else said
     if said is not None and said != before:
         raise AccessDenied(_FLAG_NEEDS_MANAGE)
+    if before:
+        require_flagging(ready.entered)
     return before
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.contracts.rows import Visible
-from holdfast.domain.access import Op, may_delete, sees
+from holdfast.domain.access import Op, may_delete, may_flag, sees
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import AccessDenied, InvalidKey, Locked, MissingKey, NotFound
 from holdfast.domain.ids import split_entry_id
@@ -118,6 +118,12 @@ def require_creator(engine: Engine, entered: Entered, head: Head) -> None:
     if head.row.owner != engine.sealed.blind(entered.caller.principal):
         raise AccessDenied("Only who made this entry may remove or rename it.")
     require_delete(engine, entered, head)
+
+
+def require_flagging(entered: Entered) -> None:
+    """For changing the words of what always applies: they steer every later turn, as making it apply did."""
+    if not may_flag(entered.caller, entered.space, entered.level):
+        raise AccessDenied("This memory always applies; a person who manages its space changes its words.")
 
 
 def _readable(sought: Sought, heads: Sequence[Head]) -> Head:

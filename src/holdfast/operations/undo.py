@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from holdfast.contracts.storage import Job, Transaction
-from holdfast.domain.access import Op, may_flag
+from holdfast.domain.access import Op, may_flag, sees_state
 from holdfast.domain.entry import Change, Entry, Revision
-from holdfast.domain.errors import Conflict, InvalidField, Locked
+from holdfast.domain.errors import AccessDenied, Conflict, InvalidField, Locked
 from holdfast.domain.principal import Caller
 from holdfast.domain.profile import PROFILES
 from holdfast.operations.engine import Engine
 from holdfast.operations.judge import provenance_after
 from holdfast.operations.remember import check_expected
-from holdfast.operations.resolve import Sought, Target, look_up_in, opened, seek
+from holdfast.operations.resolve import Sought, Target, look_up_in, opened, require_flagging, seek
 from holdfast.storage.sealed import Head
 from holdfast.storage.sealed_transaction import SealedTransaction, State
 
@@ -35,6 +35,10 @@ def undo(
         earlier = _revision(engine, sealed, sought, head, back_to)
         if earlier.content is None:
             raise Locked
+        if not sees_state(caller, earlier):
+            raise AccessDenied("Only a person may bring back what was quarantined.")
+        if entry.always_inject:
+            require_flagging(sought.entered)
         content = earlier.content._replace(
             change=Change.UNDONE,
             restores=back_to,

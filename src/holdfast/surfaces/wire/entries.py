@@ -329,6 +329,7 @@ def _read_revision(shown: Json) -> Revision:
         shown["always_inject"],
         shown["encrypted"],
         content,
+        shown.get("quarantined", False),
     )
 
 
@@ -347,6 +348,7 @@ REVISION = Shape(
         Part("expires_at", MAYBE_MOMENT, lambda state: moment(state.expires_us)),
         Part("always_inject", SWITCH, lambda state: state.always_inject),
         Part("encrypted", SWITCH, lambda state: state.encrypted),
+        Part("quarantined", SWITCH, lambda state: state.quarantined or None, optional=True),
         Part("locked", SWITCH, lambda state: state.locked),
     ),
     _read_revision,
