@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from uuid import UUID
 
 import psycopg
 import pytest
 
 import holdfast
+from holdfast.contracts.rows import EntryRow
+from holdfast.contracts.storage import Transaction
 from holdfast.domain.errors import Conflict
 from holdfast.entrypoints.moving import move_store
 from holdfast.entrypoints.python import Memory
+from holdfast.storage import moving_space
+from holdfast.storage.keyring import SpaceKeys
 from holdfast.storage.postgres.store import open_database
 from tests.doors import embedders
 from tests.doors.embedders import HERE, Switchboard
@@ -107,26 +113,79 @@ def test_a_store_moved_there_and_back_is_the_same_to_everyone(
     assert len(board.notes) == made, "no vector is made again"
 
 
-def test_moving_goes_on_where_it_stopped(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from holdfast.storage import moving
+class Stopping:
+    """Counts the rows that are put, and stops the move at one of its batches."""
 
-    real, calls = moving._put_entries, []
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.rows: list[int] = []
+        self.at: int | None = None
+        self._real = moving_space._put_entries
+        monkeypatch.setattr(moving_space, "_put_entries", self._put)
 
-    def stops(*args: object, **said: object) -> None:
-        calls.append(1)
-        if len(calls) == 3:
+    def _put(self, tx: Transaction, space: UUID, keys: SpaceKeys, rows: Sequence[EntryRow]) -> None:
+        if len(self.rows) == self.at:
             raise KeyboardInterrupt
-        real(*args, **said)  # type: ignore[arg-type]
+        self._real(tx, space, keys, rows)
+        self.rows.append(len(rows))
 
+
+@pytest.fixture(params=["to PostgreSQL", "to SQLite"])
+def stopped(
+    request: pytest.FixtureRequest, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[str, str, Stopping, int]]:
+    """Where from and where to, after a move that was stopped within its largest space; how many entries there are."""
+    stopping = Stopping(monkeypatch)
     with empty_database() as database:
-        dsn = url_of(database)
-        monkeypatch.setattr(moving, "_put_entries", stops)
+        places = str(source), url_of(database)
+        if request.param == "to SQLite":
+            move_store(*places, key=KEY)
+            places = places[1], str(tmp_path / "target.db")
+        whole = move_store(places[0], str(tmp_path / "whole.db"), key=KEY).entries
+        stopping.rows, stopping.at = [], 3
         with pytest.raises(KeyboardInterrupt):
-            move_store(str(source), dsn, key=KEY)
-        monkeypatch.setattr(moving, "_put_entries", real)
-        heard: list[int] = []
-        assert move_store(str(source), dsn, key=KEY, progress=heard.append).entries == heard[-1]
-        assert heard == sorted(heard)
+            move_store(*places, key=KEY)
+        assert max(stopping.rows) == moving_space.PAGE, "it stops after a page of a space that has more"
+        stopping.at = None
+        yield *places, stopping, whole
+
+
+def test_moving_goes_on_where_it_stopped_within_a_space_too(stopped: tuple[str, str, Stopping, int]) -> None:
+    origin, target, stopping, whole = stopped
+    heard: list[int] = []
+    assert move_store(origin, target, key=KEY, progress=heard.append).entries == heard[-1] == whole
+    assert heard == sorted(heard)
+    assert sum(stopping.rows) == whole, "no entry is put twice"
+
+
+def test_what_changed_since_a_move_was_stopped_is_brought_as_it_is_now(
+    stopped: tuple[str, str, Stopping, int],
+) -> None:
+    origin, target, _, _ = stopped
+    with opened(origin) as memory:
+        helper = memory.agent("helper")
+        for number in range(0, 450, 10):
+            helper.edit(f"n/{number}", text=f"note {number} rewritten")
+        for number in range(5, 450, 10):
+            helper.forget(f"key:n/{number}")
+            helper.remember(f"note {number} anew", key=f"n/{number}")
+        memory.settle()
+        before = told(memory)
+    move_store(origin, target, key=KEY)
+    with opened(target) as memory:
+        memory.settle()
+        assert told(memory) == before
+        hits = memory.agent("helper").recall("rewritten", limit=50)
+        assert len([hit for hit in hits if "rewritten" in hit.text]) == 45
+
+
+def test_how_much_a_key_has_sealed_is_brought_over(source: Path) -> None:
+    with empty_database() as database:
+        for _ in range(2):
+            move_store(str(source), url_of(database), key=KEY)
+        with opened(source) as memory:
+            used = memory.keys.status().most_used
+        with opened(url_of(database)) as memory:
+            assert memory.keys.status().most_used == used > 450
 
 
 def test_what_was_written_meanwhile_is_brought_over_by_moving_again(source: Path) -> None:
