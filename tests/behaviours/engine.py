@@ -79,7 +79,7 @@ ROWS = (
     ("I3.26", "What another process writes is found at once, and gone once purged", "issue 3", "doors/test_recall.py::test_what_another_process_writes_is_found_at_once_and_gone_once_purged"),
     ("I3.27", "Settling waits, and has an end", "issue 3", "doors/test_vectors.py::test_settling_has_an_end_and_says_what_still_waits"),
     ("I3.28", "A slip of the pen is mended although every note has a vector", "issue 3", "doors/test_vectors.py::test_a_slip_is_mended_although_every_note_has_a_vector"),
-    ("C4.10", "Search level finds, and neither lists nor reads", "M C4", "doors/test_recall.py::test_a_search_grant_finds_but_neither_lists_nor_reads"),
+    ("C4.10", "Search level finds, and neither lists nor reads", "M C4", "doors/test_recall.py::test_a_search_grant_finds_but_neither_lists_nor_reads", "doors/test_recall.py::test_who_may_only_search_lists_nothing_by_asking_nothing"),
     ("C4.11", "The best match of another principal is absent, not lower", "W C4", "doors/test_recall.py::test_the_best_match_of_another_principal_is_absent_and_not_lower"),
     ("C4.12", "Private rooms do not starve the limit of a search", "W C4", "doors/test_recall.py::test_private_rooms_do_not_starve_the_limit_nor_show"),
     ("C4.13", "Internal, handler, cache and run entries are never found", "M C4, D 1", "doors/test_recall.py::test_internal_handler_cache_and_run_entries_never_show"),

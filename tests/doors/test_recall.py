@@ -291,6 +291,20 @@ def test_a_search_grant_finds_but_neither_lists_nor_reads(memory: Memory, alice:
     assert found(bob, "walrus") == []
 
 
+@pytest.mark.parametrize("nothing", ["", "  ", "?", "*", "--"])
+def test_who_may_only_search_lists_nothing_by_asking_nothing(
+    memory: Memory, alice: Own, nothing: str
+) -> None:
+    alice.remember("the walrus", key="k")
+    alice.share("user:bob", level="search")
+    bob = memory.user("bob")
+    assert found(bob, nothing) == []
+    assert bob.stores.memory("search", query=nothing)["entries"] == []
+    with refused("access_denied"):
+        bob.recall(nothing, spaces=["user:alice"])
+    assert found(bob, "walrus", spaces=["user:alice"]) == ["k"]
+
+
 def test_a_grant_that_ends_ends_the_hits(memory: Memory, alice: Own, clock: FixedClock) -> None:
     alice.remember("the walrus", key="k")
     alice.share("user:bob", level="read", ttl=60)

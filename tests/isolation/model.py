@@ -408,14 +408,14 @@ class Model:
         space, _, _ = self.seek(actor, target, writes=False)
         return self.look_up(actor, space, target, rooms)
 
-    def searchable(self, actor: Actor) -> list[Row]:
-        """All that a recall without words or filters could show."""
+    def searchable(self, actor: Actor, level: int = SEARCH) -> list[Row]:
+        """All that a recall without filters could show; one without words needs more than a search."""
         if not self.may(actor, writes=False):
             raise Refused("access_denied")
         return [
             row
             for space in self.spaces
-            if self.level(actor, space) >= SEARCH
+            if self.level(actor, space) >= level
             for row in self.live(actor, space)
         ]
 

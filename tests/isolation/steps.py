@@ -487,13 +487,13 @@ def recall(world: World) -> None:
 @step(8)
 def recall_newest(world: World) -> None:
     actor = world.actor()
-    answer = world.ask(actor, Request("POST", "recall", body={"query": "", "limit": 50}), SEARCH)
+    answer = world.ask(actor, Request("POST", "recall", body={"query": "", "limit": 50}), READ)
     try:
-        among = world.model.searchable(actor)
+        among = world.model.searchable(actor, READ)
     except Refused as refusal:
         world.refused(answer, refusal)
         return
-    found = world.known(actor, answer.json["hits"], SEARCH)
+    found = world.known(actor, answer.json["hits"], READ)
     if len(among) <= 50:
         world.equal({row.id for row in found}, {row.id for row in among}, "the newest")
     else:
@@ -506,14 +506,15 @@ def recall_in(world: World) -> None:
     ref = world.place(actor, SEARCH)
     if ref is None:
         return
-    body = {"query": world.rng.choice(("walrus", "", "blue gate")), "spaces": [ref], "limit": 50}
-    answer = world.ask(actor, Request("POST", "recall", body=body), SEARCH)
+    query, level = world.rng.choice((("walrus", SEARCH), ("", READ), ("?", READ), ("blue gate", SEARCH)))
+    body = {"query": query, "spaces": [ref], "limit": 50}
+    answer = world.ask(actor, Request("POST", "recall", body=body), level)
     try:
-        space, _, _ = world.model.enter(actor, ref, SEARCH, writes=False)
+        space, _, _ = world.model.enter(actor, ref, level, writes=False)
     except Refused as refusal:
         world.refused(answer, refusal)
         return
-    found = world.known(actor, answer.json["hits"], SEARCH)
+    found = world.known(actor, answer.json["hits"], level)
     world.check(all(row.space is space for row in found), "a hit of another space")
 
 

@@ -26,6 +26,11 @@ class Ask:
     until_us: int | None = None
     explain: bool = False
 
+    @property
+    def lists(self) -> bool:
+        """A question without a letter or a digit asks for nothing in particular: who answers it, lists."""
+        return not any(map(str.isalnum, self.query))
+
 
 def check_question(query: object) -> str:
     """Any text is a question; of a very long one the beginning counts."""

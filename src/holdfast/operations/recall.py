@@ -61,13 +61,15 @@ def _noted(engine: Engine, caller: Caller, now: int, hits: list[Hit]) -> list[Hi
 
 
 def enter_all(engine: Engine, caller: Caller, ask: Ask, now: int) -> list[tuple[Entered, Visible]]:
-    """The spaces that are named, or all that the caller may search, each with what may be seen of it."""
+    """The spaces that are named, or all that the caller may search, each with what may be seen of it. Who may only
+    search is shown what answers a question, never what is there."""
+    op = Op.READ if ask.lists else Op.SEARCH
     if ask.spaces is None:
-        found = enterable(engine, caller, Op.SEARCH, now)
+        found = enterable(engine, caller, op, now)
         if not found:  # a role without the rule to read, or an agent whose memory is off, is told so
-            enter(engine, caller, None, Op.SEARCH, now)
+            enter(engine, caller, None, op, now)
     else:
-        found = [enter(engine, caller, ref, Op.SEARCH, now) for ref in ask.spaces]
+        found = [enter(engine, caller, ref, op, now) for ref in ask.spaces]
     stored = {one.space.id: one for one in found if one.space.stored}.values()
     return [(each, visible_to(engine, each, ask.partitions, now)) for each in stored]
 

@@ -169,7 +169,7 @@ class CoreCalls:
         explain: bool = False,
     ) -> Hits:
         """The memories that answer a question, best first, over every space the caller may search. All filters must
-        hold; an empty query gives the newest. `explain` adds every part of each score."""
+        hold; an empty query gives the newest of what they may read. `explain` adds every part of each score."""
         seat, ask = self._seat, _ask(query, limit, spaces, category, tags, since, until, explain)
         if seat.is_off:
             return Hits(note=seat.reason, off=True)
