@@ -1,6 +1,6 @@
 """Whether a new text only repeats an old one, decided by terms and guards alone; a vector may suggest, never merge.
-Merging is refused where both could matter: numbers, dates, negation, one content word in place of another, tense, or
-order."""
+Merging is refused where both could matter: numbers, dates, negation, one content word in place of another, a sign that
+makes another name of a word, tense, or order."""
 
 import re
 import unicodedata
@@ -21,7 +21,13 @@ def _terms(words: str) -> frozenset[str]:
 
 
 _PAST = re.compile(r"[A-Za-z]{2,}ed\b")
-_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
+# With its sign and its unit, where a sign says it: -20 is not 20, $5 not €5, 5 % not 5.
+_NUMBER = re.compile(r"(?:(?<![\w.,:/)-])[-\u2212])?(?:[$€£¥₹] ?)?\d+(?:[.,:/-]\d+)*(?: ?[$€£¥₹%°])?")
+_UNIT = re.compile(r"[$€£¥₹%°]")
+# C++ and C# are not C, and A+ is not A.
+_MARKED = re.compile(r"(?<![A-Za-z])(?:[A-Za-z]\w*(?:\+\+|#)|[A-Z]{1,2}[+-])(?!\w)")
+# Where small words are names: EU and US, HR and IT, plan A and plan B. A sentence may begin with an "A".
+_CAPITALS = re.compile(r"(?<![A-Za-z])(?:[A-Z]{2,5}|(?<!^)(?<![.!?] )[A-HJ-Z])(?![A-Za-z])")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _NUMBER_WORDS = dict(
     zip(
@@ -35,7 +41,10 @@ _NEGATIONS = _terms(
     didn't won't wouldn't can't couldn't shouldn't haven't hasn't hadn't mustn't needn't
     scarcely rarely seldom kaum selten
     nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne weder
-    ne pas jamais rien aucun aucune sans non nunca jamás nada nadie ningún ninguna sin tampoco mai nessuno senza"""
+    ne pas jamais rien aucun aucune sans non nunca jamás nada nadie ningún ninguna sin tampoco mai nessuno senza
+    não nem sem niet geen nooit zonder inte aldrig utan ikke aldri uden uten nie nigdy bez není nikdy
+    не нет ни никогда нельзя без ні ніколи değil yok tidak jangan bukan tanpa không
+    لا ليس لم لن بدون לא אין בלי नहीं मत"""
 )
 # Signs that turn a CJK sentence into its opposite, wherever they stand in it.
 _CJK_NEGATION = re.compile("ない|なかった|なく|ません|ずに|[不没沒無无未非別别勿否]|않|없|못|안 ")
@@ -62,6 +71,7 @@ _EMPTY = _terms(
     """a an the this that these those being having doing also just so very too then there here such own same
     das der dem des ein eine einem einen einer eines auch noch"""
 )
+_SMALL_LETTERS = frozenset("ai")
 _PARTICLES = (STOP_TERMS | _TURNING) - _EMPTY
 _NUMBERED = dict(zip(analyse("are am were have do sind"), analyse("is is was has does ist"), strict=True))
 
@@ -114,12 +124,13 @@ class _Reading:
     particles: frozenset[str]
     past: frozenset[str]
     numbers: frozenset[str]
+    marked: frozenset[str]
     negated: bool
 
     @classmethod
     def of(cls, text: str) -> "_Reading":
         terms = analyse(text)
-        in_order = _in_order(terms)
+        in_order = _in_order(terms, _names(text))
         return cls(
             terms=frozenset(terms),
             in_order=in_order,
@@ -127,13 +138,20 @@ class _Reading:
             particles=_PARTICLES.intersection(_NUMBERED.get(term, term) for term in terms),
             past=_terms(" ".join(_PAST.findall(text))),
             numbers=_numbers(text, terms),
+            marked=frozenset(mark.casefold() for mark in _MARKED.findall(text)),
             negated=not _NEGATIONS.isdisjoint(terms) or bool(_CJK_NEGATION.search(text)),
         )
 
 
-def _in_order(terms: list[str]) -> tuple[str, ...]:
-    content = [term for term in terms if term not in _FUNCTION_TERMS] or terms
+def _in_order(terms: list[str], names: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    content = [term for term in terms if term not in _FUNCTION_TERMS or term in names] or terms
     return tuple(dict.fromkeys(_NUMBER_WORDS.get(term, term) for term in content))
+
+
+def _names(text: str) -> frozenset[str]:
+    """Terms that are written in capitals, unless all of the text is."""
+    found = _CAPITALS.findall(text)
+    return _terms(" ".join(found)) if len(found) == 1 or any(map(str.islower, text)) else frozenset()
 
 
 @lru_cache(maxsize=4)
@@ -147,7 +165,11 @@ def _guard(left: _Reading, right: _Reading) -> str | None:
     if differing is not None:
         return differing
     # Both sides hold a word the other lacks: a substitution (prod/staging), however alike the rest.
-    if _substituted(left.content, right.content) or _substituted(left.particles, right.particles):
+    if (
+        _substituted(left.content, right.content)
+        or _substituted(left.particles, right.particles)
+        or _relettered(left.terms ^ right.terms, left.terms)
+    ):
         return "substituted word"
     # "She lives in Rome" and "She lived in Rome" have one stem.
     if (left.past ^ right.past) & left.content & right.content:
@@ -162,6 +184,12 @@ def _substituted(left: frozenset[str], right: frozenset[str]) -> bool:
     return bool(left - right) and bool(right - left)
 
 
+def _relettered(differing: frozenset[str], left: frozenset[str]) -> bool:
+    """Rack a and rack b: a letter in place of another, of which one is more than an "a" or an "I"."""
+    letters = frozenset(term for term in differing if len(term) == 1 and term.isascii() and term.isalpha())
+    return bool(letters - _SMALL_LETTERS) and bool(letters & left) and bool(letters - left)
+
+
 def _shared(reading: _Reading, others: frozenset[str]) -> list[str]:
     return [term for term in reading.in_order if term in others]
 
@@ -169,6 +197,8 @@ def _shared(reading: _Reading, others: frozenset[str]) -> list[str]:
 def _facts_differ(left: _Reading, right: _Reading) -> str | None:
     if left.numbers != right.numbers:
         return "numbers"
+    if left.marked != right.marked:
+        return "signs"
     if left.negated != right.negated:
         return "negation"
     if _opposed(left.terms, right.terms):
@@ -179,8 +209,14 @@ def _facts_differ(left: _Reading, right: _Reading) -> str | None:
 def _numbers(text: str, terms: Iterable[str]) -> frozenset[str]:
     # "one" is an article as often as a number.
     spelled = (value for term in terms if (value := _NUMBER_WORDS.get(term)) is not None and value != "1")
-    written = (unicodedata.normalize("NFKC", number) for number in _NUMBER.findall(_THOUSANDS.sub("", text)))
-    return frozenset(written).union(spelled)
+    plain = _THOUSANDS.sub("", unicodedata.normalize("NFKC", text))
+    return frozenset(map(_amount, _NUMBER.findall(plain))).union(spelled)
+
+
+def _amount(number: str) -> str:
+    """Its unit last, wherever it stood."""
+    units = "".join(_UNIT.findall(number))
+    return _UNIT.sub("", number).replace(" ", "").replace("\u2212", "-") + units
 
 
 def _opposed(left: frozenset[str], right: frozenset[str]) -> bool:

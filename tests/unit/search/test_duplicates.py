@@ -74,6 +74,21 @@ NEVER_MERGED = [
     ("Ship to customers in May", "Ship to customers in June"),
     ("Use PostgreSQL for billing", "Use MySQL for billing"),
     ("I love running", "I hate running"),
+    ("Settings of the EU region", "Settings of the US region"),
+    ("Contact of the HR department", "Contact of the IT department"),
+    ("Contact of customer A", "Contact of customer B"),
+    ("the power limit of rack a", "the power limit of rack b"),
+    ("Copy from US to EU every night", "Copy from EU to US every night"),
+    ("プロジェクトAの連絡先", "プロジェクトBの連絡先"),
+    ("The freezer is at 20 degrees", "The freezer is at -20 degrees"),
+    ("The price of a seat is $5", "The price of a seat is €5"),
+    ("The discount for teams is 5", "The discount for teams is 5%"),
+    ("Style guide for C code", "Style guide for C++ code"),
+    ("Style guide for C code", "Style guide for C# code"),
+    ("Her blood group is A+", "Her blood group is A-"),
+    ("использовать табы в коде", "не использовать табы в коде"),
+    ("Gebruik tabs in deze code", "Gebruik geen tabs in deze code"),
+    ("Usar tabs em Python", "Não usar tabs em Python"),
 ]
 
 MERGED = [
@@ -108,6 +123,11 @@ MERGED = [
     ("서울에서 일해요", "서울에서 일해요."),
     ("Backup runs at 3 am", "The backup runs at 3 am"),
     ("v1.2.3 is deployed", "V1.2.3 is deployed"),
+    ("Settings of the EU region", "The settings of the EU region!"),
+    ("A record of the zone is in Route53", "The record of the zone is in Route53"),
+    ("PREFERS SHORT ANSWERS IN IT", "prefers short answers in it"),
+    ("A seat costs 5 €", "a seat costs €5"),
+    ("Plan A for the launch", "The Plan A for the launch"),
 ]
 
 
@@ -131,6 +151,7 @@ def test_a_repetition_is_merged(one: str, other: str) -> None:
         ("Turn the heating on at night", "Turn the heating off at night", "opposites"),
         ("Deploy the new build to prod", "Deploy the new build to staging", "substituted word"),
         ("Tom owes Mia money", "Mia owes Tom money", "order"),
+        ("Style guide for C code", "Style guide for C++ code", "signs"),
     ],
 )
 def test_near_texts_say_which_guard_kept_them_apart(one: str, other: str, guard: str) -> None:
