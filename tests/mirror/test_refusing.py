@@ -76,6 +76,7 @@ def test_an_odd_name_is_reported(desk: Desk, name: str) -> None:
     desk.look()
     assert desk.bodies() == {"good": "fine"}
     assert f"`{name}`" in desk.problems()
+    assert ".." not in desk.problems()
 
 
 @pytest.mark.parametrize("name", [".one.md.swp", "one.md~", "#one.tmp", ".#one.md", "4913.bak"])
@@ -127,6 +128,23 @@ def test_a_link_in_the_place_of_a_folder_is_left_alone(desk: Desk, tmp_path: Pat
     desk.look(2)
     assert sorted(path.name for path in elsewhere.iterdir()) == ["one.md"]
     assert desk.bodies() == {"two": "x"}
+
+
+def test_what_the_mirror_keeps_for_itself_is_not_written_through_a_link(desk: Desk, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.touch(0o644)
+    desk.upsert("one", "first")
+    desk.look()
+    state = desk.place.parent / ".holdfast" / "baseline.jsonl"
+    state.unlink()
+    state.symlink_to(target)
+    desk.restart()
+    desk.upsert("two", "second")
+    desk.look(2)
+    assert (target.read_text(), target.stat().st_mode & 0o777) == ("", 0o644)
+    state.unlink()
+    desk.look(2)
+    assert desk.on_disk().keys() >= {"one", "two"}
 
 
 def test_pipes_and_folders_are_passed_over_without_waiting(desk: Desk) -> None:

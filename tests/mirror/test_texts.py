@@ -36,6 +36,12 @@ def test_a_mark_at_the_beginning_and_foreign_line_ends_do_no_harm() -> None:
     assert parsed(data) == FileText("user", "about", "a\r\nb")
 
 
+@pytest.mark.parametrize("body", ["\r", "a\r", "\r\na\r\n", "\n\r"])
+def test_half_a_foreign_line_end_is_part_of_a_body(body: str) -> None:
+    file = FileText("user", "about", body)
+    assert parsed(rendered("name", file)) == file
+
+
 @pytest.mark.parametrize("value", ["yes", "null", "2024-01-01", "1.50", "0x1F", "~"])
 def test_a_plain_word_of_yaml_stays_the_text_it_is(value: str) -> None:
     assert parsed(f"---\ntype: user\ndescription: {value}\n---\nx".encode()).description == value

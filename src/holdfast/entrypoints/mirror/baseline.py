@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 from uuid import UUID
 
-from holdfast.entrypoints.mirror.disk import put_in_place
+from holdfast.entrypoints.mirror.disk import ANY_SIZE, open_to_append, put_in_place, read_plain
 
 SPARE_LINES = 1_000
 """Lines that may be out of date before the file is written anew."""
@@ -86,15 +86,14 @@ class Baselines:
 
     def _append(self, *line: Any) -> None:
         if self._file is None:
-            self._file = self._path.open("a", encoding="utf-8")
-            self._path.chmod(0o600)
+            self._file = open_to_append(self._path)
         self._file.write(json.dumps(line) + "\n")
         self._file.flush()
         self._lines += 1
 
     def _load(self) -> None:
         try:
-            text = self._path.read_text(encoding="utf-8")
+            text = read_plain(self._path, ANY_SIZE).data.decode(errors="replace")
         except FileNotFoundError:
             return
         whole = text.endswith("\n") or not text

@@ -10,10 +10,11 @@ from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from holdfast.entrypoints.mirror.frontmatter import Unreadable
 
+ANY_SIZE = 1 << 40
 _CHUNK = 1 << 16
 _NOREPLACE = 1
 _EXCHANGE = 2
@@ -21,6 +22,8 @@ _AT_FDCWD = -100
 _READ = (
     os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 )
+_LINK = (errno.ELOOP, errno.EMLINK)
+"""What opening a link without following it fails with."""
 _NOT_THERE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 """What says that the file system cannot do this."""
 
@@ -52,7 +55,7 @@ def read_plain(path: Path, cap: int) -> Read:
     try:
         file = os.open(path, _READ)
     except OSError as error:
-        if error.errno in (errno.ELOOP, errno.EMLINK):
+        if error.errno in _LINK:
             raise Unreadable("is a symbolic link, which is never followed") from None
         if error.errno in (errno.EACCES, errno.EPERM):
             raise Unreadable("may not be read by the server") from None
@@ -95,6 +98,18 @@ def write_aside(path: Path, data: bytes) -> None:
         os.fsync(file)
     finally:
         os.close(file)
+
+
+def open_to_append(path: Path) -> TextIO:
+    """A file of the mirror itself, for its owner alone. A link in its place is never followed."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        file = os.open(path, flags, 0o600)
+    except OSError as error:
+        if error.errno in _LINK:
+            raise Unreadable(f"{path.name} is a symbolic link, which is never followed") from None
+        raise
+    return os.fdopen(file, "a", encoding="utf-8")
 
 
 def put_in_place(path: Path, data: bytes, aside: Path) -> None:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from holdfast.domain.errors import InvalidName
 from holdfast.domain.file import INDEX, NAME_CHARACTERS, SUFFIX, check_name, folded
 from holdfast.entrypoints.mirror.disk import (
+    ANY_SIZE,
     Stamp,
     digest_of,
     exchange,
@@ -33,7 +34,6 @@ PROBLEMS = "PROBLEMS.md"
 STATE = ".holdfast"
 RACY_NS = 2_000_000_000
 """A file changed so shortly before it was read may change again without a new stamp."""
-_ANY_SIZE = 1 << 40
 _PASSING = re.compile(r"^\.|~$|\.(?:swp|swx|tmp|bak|part)$")
 """What editors leave for a moment."""
 _DIGITS = 16
@@ -262,7 +262,7 @@ class UserFolder:
 
     def _digest(self, path: Path) -> str | None:
         try:
-            return read_plain(path, _ANY_SIZE).digest
+            return read_plain(path, ANY_SIZE).digest
         except (FileNotFoundError, Unreadable):
             return None
 
@@ -294,5 +294,5 @@ def _odd(item: os.DirEntry[str], name: str) -> str | None:
     try:
         check_name(name)
     except InvalidName as refusal:
-        return f"cannot be a memory: {refusal.message}"
+        return f"cannot be a memory: {refusal.message.removesuffix('.')}"
     return None

@@ -35,7 +35,9 @@ def rendered(name: str, file: FileText) -> bytes:
         sort_keys=False,
         width=_WIDE,
     )
-    return f"---\n{header}---\n\n{file.body}\n".encode()
+    # Half a foreign line end at the end of a body must not become a whole one.
+    end = "\r\n" if file.body.endswith("\r") else "\n"
+    return f"---\n{header}---\n\n{file.body}{end}".encode()
 
 
 def parsed(data: bytes) -> FileText:

@@ -16,7 +16,7 @@ from holdfast.domain.context import seen
 from holdfast.domain.errors import HoldfastError, Unavailable
 from holdfast.domain.principal import Caller, PrincipalKind, principal
 from holdfast.domain.space import SpaceKind
-from holdfast.entrypoints.mirror.disk import make_folder, put_in_place
+from holdfast.entrypoints.mirror.disk import make_folder, open_to_append, put_in_place
 from holdfast.entrypoints.mirror.folder import STATE, Reached, UserFolder
 from holdfast.entrypoints.mirror.frontmatter import Unreadable
 from holdfast.entrypoints.mirror.names import folder_of, user_of
@@ -184,8 +184,7 @@ class Mirror:
 
 def _locked(path: Path) -> IO[Any]:
     """Held until it is closed, or its process ends."""
-    file = path.open("a")
-    path.chmod(0o600)
+    file = open_to_append(path)
     try:
         import fcntl
     except ImportError:  # Windows
