@@ -86,6 +86,15 @@ def test_an_idempotency_key_is_new_again_after_a_day(alice: Own, clock: FixedClo
     assert alice.remember("one", key="k", idempotency_key="once").revision == 2
 
 
+def test_a_day_later_the_same_idempotency_key_makes_another_memory(alice: Own, clock: FixedClock) -> None:
+    first = alice.remember("one", idempotency_key="once")
+    clock.advance(days=1, seconds=1)
+    second = alice.remember("two", idempotency_key="once", expected_revision=0)
+    assert second.created
+    assert alice.remember("two", idempotency_key="once", expected_revision=0) == second
+    assert {entry.key: entry.text for entry in alice.list()} == {first.key: "one", second.key: "two"}
+
+
 def test_a_refused_request_uses_up_no_idempotency_key(alice: Own) -> None:
     with refused("precondition_failed"):
         alice.remember("one", key="k", expected_revision=3, idempotency_key="once")

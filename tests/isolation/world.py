@@ -422,9 +422,10 @@ class World:
 
 
 def _lasting(answer: Answer) -> object:
-    """What a repeated request is answered again; what is similar is looked for anew."""
-    said = answer.json
-    return {name: value for name, value in said.items() if name != "similar"}
+    """What a repeated request is answered again; what is similar is looked for anew, and so is the advice about it."""
+    said = {name: value for name, value in answer.json.items() if name not in ("similar", "advice")}
+    advice = [each for each in answer.json.get("advice", ()) if each["code"] != "duplicate"]
+    return said | ({"advice": advice} if advice else {})
 
 
 def moment(micros: int | None) -> str | None:

@@ -332,8 +332,11 @@ def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
         _supersede(tx, ready.entered.caller, *ready.superseded)
     if repeatable is not None:
         answer = json.dumps(
-            [entry.space.hex, entry.number, entry.revision, created, entry.expires_us, ready.redactions]
-        )
+            [
+                entry.space.hex, entry.number, entry.revision, created, entry.expires_us, ready.redactions,
+                entry.content.key,
+            ]
+        )  # fmt: skip
         tx.keep_answer(caller, repeatable, ready.request, answer.encode(), id)
     answered = (
         id, entry.content.key, entry.space, entry.revision, created, entry.expires_us,
@@ -363,6 +366,9 @@ def _put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> tuple[Entry, U
     head = None
     if not _has_fresh_key(ready):
         head = tx.own(ready.place, ready.profile.partition, caller, content.namespace, content.key)
+        if head is not None and _has_made_key(ready):
+            # It was made for a request that is forgotten by now; this one is another that has the same idempotency key.
+            ready, head = ready._replace(content=content._replace(key=made_key())), None
     gone = head is None or (head.row.expires_us is not None and head.row.expires_us <= tx.now)
     if expected is not None:
         check_expected(expected, 0 if gone or head is None else head.row.revision)
@@ -379,8 +385,11 @@ def _put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> tuple[Entry, U
 
 def _has_fresh_key(ready: _Ready) -> bool:
     """Whether the key was just drawn, so that no entry can have it yet."""
-    draft = ready.draft
-    return draft.idempotency_key is None and (draft.key is None or ready.profile.key is KeyRule.MADE)
+    return ready.draft.idempotency_key is None and _has_made_key(ready)
+
+
+def _has_made_key(ready: _Ready) -> bool:
+    return ready.draft.key is None or ready.profile.key is KeyRule.MADE
 
 
 def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
@@ -441,10 +450,10 @@ def _replay(tx: SealedTransaction, ready: _Ready, repeatable: str) -> Remembered
     answer = tx.answered(ready.entered.caller.principal, repeatable, ready.request)
     if answer is None:
         return None
-    space, number, revision, created, expires_us, redactions = json.loads(answer)
+    space, number, revision, created, expires_us, redactions, key = json.loads(answer)
     return Remembered(
         entry_id(UUID(space), number),
-        ready.content.key,
+        key,
         UUID(space),
         revision,
         created,
