@@ -8,6 +8,7 @@ from holdfast import __version__
 from holdfast.entrypoints.http import answers, asking, bodies, claims, protocol, server, tokens
 from holdfast.entrypoints.http.claims import Reason
 from holdfast.entrypoints.http.routes import ROUTES
+from holdfast.surfaces.wire import fields
 
 REASONS = {
     Reason.MISSING: "No `Authorization` header. Send `Authorization: Bearer TOKEN`.",
@@ -61,6 +62,8 @@ def limits_table() -> Iterator[str]:
     yield "| what | bound | past it |"
     yield "|---|---|---|"
     yield f"| nesting of a body | {bodies.DEPTH} levels | 400 `invalid_json` |"
+    yield f"| values in a body | {bodies.MOST_VALUES:,} | 413 `too_large` |"
+    yield f"| items of one list or table, such as the rows of a batch | {fields.MOST_ITEMS:,} | 413 `too_large` |"
     yield f"| a pause in the middle of a body | {bodies.SECONDS:g} s | 400 `invalid_field` |"
     yield f"| until the head of a request is there | {protocol.HEAD_SECONDS:g} s | the connection is closed |"
     yield f"| the head of a request | {protocol.HEAD_BYTES:,} bytes | 413 `too_large` |"

@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from holdfast.domain.errors import InvalidJson, TooLarge
+from holdfast.entrypoints.http.answers import LARGE
+from holdfast.entrypoints.http.bodies import MOST_VALUES, read_json
+from holdfast.surfaces.wire.fields import MOST_ITEMS
 from tests.http.serving import REQUEST_BYTES, Service, code
 
 JSON = {"content-type": "application/json"}
@@ -439,3 +443,55 @@ def test_what_the_path_says_cannot_be_said_again(service: Service, name: str) ->
         assert code(answered) == (400, "invalid_field")
         answered = service.ask("GET", f"entries/{entry['id']}", params={name: "x"})
         assert code(answered) == (400, "invalid_field")
+
+
+@pytest.mark.parametrize("value", [b"[]", b"{}", b"1", b'"x"'], ids=["lists", "objects", "numbers", "texts"])
+def test_a_body_of_countless_values_is_too_large(value: bytes) -> None:
+    body = b'{"tags": [' + value + (b"," + value) * MOST_VALUES + b"]}"
+    with pytest.raises(TooLarge):
+        read_json(body, b"application/json")
+
+
+def test_signs_inside_a_text_are_no_values() -> None:
+    text = '{"text": "' + r"\"[{,\\" * MOST_VALUES + '"}'
+    assert read_json(text.encode(), b"application/json") == json.loads(text)
+
+
+def test_a_text_without_an_end_is_looked_at_once() -> None:
+    with pytest.raises(InvalidJson):
+        read_json(b'{"text": "' + rb"\"[," * MOST_VALUES, b"application/json")
+
+
+@pytest.mark.parametrize("row", [{"text": "x"}, {}, 1], ids=["good", "empty", "no row"])
+def test_a_batch_has_so_many_rows_at_most(service: Service, row: object) -> None:
+    with service.untouched():
+        answered = service.send("remember/batch", {"entries": [row] * (MOST_ITEMS + 1)})
+    assert code(answered) == (413, "too_large")
+
+
+def test_a_chat_and_a_system_have_so_many_names_at_most(service: Service) -> None:
+    names = [f"user:{number}" for number in range(MOST_ITEMS + 1)]
+    for path, said in (("chats/c/participants", names), ("systems/s/access", dict.fromkeys(names, "read"))):
+        with service.untouched():
+            assert code(service.send(path, said, "PUT", who="root", admin=True)) == (413, "too_large")
+
+
+def test_a_row_that_was_kept_is_answered_like_one_that_came_alone(service: Service) -> None:
+    alone = service.send("remember", {"text": "alone"}, who="batcher").json()
+    row = service.send("remember/batch", {"entries": [{"text": "in a row"}]}, who="batcher").json()[
+        "outcomes"
+    ][0]
+    assert row.keys() == alone.keys() - {"similar", "advice"}
+    assert row["expires_at"] is None
+
+
+def test_a_large_body_is_read_like_a_small_one(service: Service) -> None:
+    rows = [{"text": "x" * 40_000, "key": f"large/{number}"} for number in range(8)]
+    answered = service.send("remember/batch", {"entries": rows}, who="batcher")
+    assert [outcome["created"] for outcome in answered.json()["outcomes"]] == [True] * 8
+    padded = json.dumps({"text": "x", "nope": "y" * LARGE}).encode()
+    assert _said(service, padded) == (400, "invalid_field")
+    assert _said(service, padded[:-1]) == (400, "invalid_json")
+    listed = service.ask("GET", "entries?prefix=large/", who="batcher", headers={"accept-encoding": "gzip"})
+    assert listed.headers["content-encoding"] == "gzip"
+    assert len(listed.json()["entries"]) == 8

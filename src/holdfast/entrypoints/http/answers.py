@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from gzip import compress
@@ -29,6 +30,8 @@ NOT_MODIFIED = 304
 GZIP_BYTES = 1_024
 """Below this compressing costs more than it saves."""
 GZIP_LEVEL = 5
+LARGE = 128 * 1024
+"""What has more bytes is read and compressed in a thread, so that the loop goes on."""
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -42,7 +45,12 @@ class Answer(NamedTuple):
         if len(body) >= GZIP_BYTES:
             headers.append((b"vary", b"accept-encoding"))
             if gzip:
-                body = compress(body, GZIP_LEVEL)
+                in_place = len(body) < LARGE
+                body = (
+                    compress(body, GZIP_LEVEL)
+                    if in_place
+                    else await asyncio.to_thread(compress, body, GZIP_LEVEL)
+                )
                 headers.append((b"content-encoding", b"gzip"))
         if self.status != NOT_MODIFIED:  # whose length would be that of the answer it stands for
             headers.append((b"content-length", b"%d" % len(body)))

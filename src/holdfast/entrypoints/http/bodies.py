@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from holdfast.domain.errors import InvalidField, InvalidJson, TooLarge, UnsupportedMediaType
 
 DEPTH = 32
+MOST_VALUES = 500_000
+"""In one body: millions of small ones keep the interpreter busy for seconds, whatever becomes of them."""
 SECONDS = 30.0
 """How long a client may pause in the middle of a body."""
 
@@ -66,6 +69,8 @@ def read_json(body: bytes, content_type: bytes, encoding: bytes = b"") -> Any:
         text = body.decode()
     except UnicodeDecodeError:
         raise InvalidJson("The body is not valid UTF-8.") from None
+    if _signs(text) > MOST_VALUES and _signs(_STRING.sub("", text)) > MOST_VALUES:
+        raise TooLarge(f"A request may hold {MOST_VALUES} values.")
     try:
         value = _decode(text)
     except (ValueError, RecursionError):
@@ -73,6 +78,15 @@ def read_json(body: bytes, content_type: bytes, encoding: bytes = b"") -> Any:
     if text.count("[") + text.count("{") > DEPTH and _depth(value) > DEPTH:
         raise InvalidJson(f"The body is nested more than {DEPTH} deep.")
     return value
+
+
+def _signs(text: str) -> int:
+    """Not fewer than there are values, apart from one."""
+    return text.count(",") + text.count("[") + text.count("{")
+
+
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+"""One that does not end goes as far as there is text, so that no part of it is looked at twice."""
 
 
 def _is_utf8(parameter: str) -> bool:

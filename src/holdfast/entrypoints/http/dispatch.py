@@ -22,6 +22,7 @@ from holdfast.domain.errors import (
 from holdfast.domain.limits import check_idempotency_key
 from holdfast.entrypoints import calling
 from holdfast.entrypoints.http.answers import (
+    LARGE,
     NO_STORE,
     Answer,
     Send,
@@ -42,6 +43,8 @@ from holdfast.surfaces.wire.call import Call
 from holdfast.surfaces.wire.fields import arguments, from_texts
 
 IDEMPOTENCY = b"idempotency-key"
+MANY = 1_000
+"""So many outcomes are shown in a thread, so that the loop goes on."""
 IDLE = 1
 """While no other request is open the server takes its time for what was not asked for."""
 _UNEXPECTED = "The server failed in a way it did not expect; its log says more under this request's id."
@@ -109,13 +112,8 @@ class Api:
             raise Unavailable(self._memory.reason)
         seat = self._memory.seat(caller)
         body = await read_body(receive, headers, self._request_bytes) if route.takes_body else b""
-        said = _said(route, scope["query_string"], body, headers)
-        call = route.call
-        if route.purge is not None and said.pop("purge", False):
-            call = route.purge
-        given = arguments(call.fields, {**said, **in_path})
-        if given.get("space") == OWN_SPACE:
-            del given["space"]
+        said = route, in_path, scope["query_string"], body, headers
+        call, given = _asked(*said) if len(body) < LARGE else await asyncio.to_thread(_asked, *said)
         if not call.writes:
             return _conditional(call, await calling.read(seat, call, given), headers)
         _expect_revision(route, given, headers)
@@ -123,6 +121,8 @@ class Api:
         result = await calling.write(seat, call, given, None if key is None else _idempotency_key(key))
         if isinstance(result, Remembered):
             return await self._remembered(result)
+        if isinstance(result, list) and len(result) > MANY:
+            return await asyncio.to_thread(lambda: answer(call.answer.show(result)))
         return answer(call.answer.show(result), 200, *_tag(result))
 
     async def _remembered(self, kept: Remembered) -> Answer:
@@ -130,6 +130,20 @@ class Api:
         if kept.look is None or self._open > IDLE:
             return answer(STORED.show(kept))
         return answer(await asyncio.to_thread(REMEMBERED.show, kept))
+
+
+def _asked(
+    route: Route, in_path: Mapping[str, str], query: bytes, body: bytes, headers: Headers
+) -> tuple[Call, dict[str, Any]]:
+    """Which call is meant, and its arguments."""
+    said = _said(route, query, body, headers)
+    call = route.call
+    if route.purge is not None and said.pop("purge", False):
+        call = route.purge
+    given = arguments(call.fields, {**said, **in_path})
+    if given.get("space") == OWN_SPACE:
+        del given["space"]
+    return call, given
 
 
 def _said(route: Route, query: bytes, body: bytes, headers: Headers) -> dict[str, Any]:

@@ -175,6 +175,14 @@ def _read_outcome(shown: Json) -> Outcome:
     return Outcome(STORED.read(shown))
 
 
+def _show_outcome(outcome: Outcome) -> Json:
+    """A row that was kept is answered as if it had come alone."""
+    if outcome.error is not None:
+        return {"error": outcome.error.code, "message": outcome.error.message}
+    assert outcome.remembered is not None
+    return _show_stored(outcome.remembered)
+
+
 def _of_kept(part: Part) -> Part:
     def of(outcome: Any) -> Any:
         return None if outcome.remembered is None else part.of(outcome.remembered)
@@ -190,6 +198,7 @@ OUTCOME = Shape(
         Part("message", TEXT, lambda outcome: outcome.error and outcome.error.message, optional=True),
     ),
     _read_outcome,
+    _show_outcome,
 )
 OUTCOMES = listed("Outcomes", "outcomes", OUTCOME)
 

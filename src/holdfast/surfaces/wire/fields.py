@@ -14,11 +14,13 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from holdfast.domain.errors import HoldfastError, InvalidField, MissingField
+from holdfast.domain.errors import HoldfastError, InvalidField, MissingField, TooLarge
 from holdfast.domain.retention import whole_seconds
 
 Schema = Mapping[str, Any]
 LONGEST_NUMBER = 100
+MOST_ITEMS = 10_000
+"""In one list or table; a batch of rows has an outcome for each, which others would wait for."""
 _WHOLE = re.compile("-?[0-9]+")
 
 
@@ -48,6 +50,7 @@ _JSON: Mapping[Kind, Schema] = {
     Kind.ANY: {},
 }
 """What JSON writes for a value."""
+_MANY = frozenset({Kind.TEXTS, Kind.TABLE, Kind.ROWS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,10 @@ def _read(field: Field, value: Any) -> Any:
         return _opened(value)
     if isinstance(value, dict) and field.kind in (Kind.TEXTS, Kind.ROWS):
         raise field.wrong(f"`{field.name}` is a list.")  # in Python a mapping would pass for its names
+    if field.kind in _MANY and isinstance(value, dict | list) and len(value) > MOST_ITEMS:
+        raise TooLarge(
+            f"`{field.name}` may have {MOST_ITEMS} items; it has {len(value)}. Send them in parts."
+        )
     if field.of and isinstance(value, list):
         return [_row(field.of, row) for row in value]
     if field.kind is Kind.WHOLE and isinstance(value, float) and value.is_integer():
