@@ -192,8 +192,9 @@ def rename(
             _, held_back = weighed(profile, content)
             state = state._replace(quarantined=state.quarantined or held_back)
         if target_place is not place:
+            leaves = Head(head.row, entry._replace(quarantined=state.quarantined))
             moved = sealed.carry(
-                place, head, target_place, content, state, indexed=indexed, cap=engine.limits.entries
+                place, leaves, target_place, content, indexed=indexed, cap=engine.limits.entries
             )
             sealed.audit("rename", caller.principal, moved.space, moved.id, moved.revision)
             return moved

@@ -345,15 +345,7 @@ class SealedTransaction:
         return deleted
 
     def carry(
-        self,
-        place: Place,
-        head: Head,
-        target: Place,
-        content: Content,
-        state: State,
-        *,
-        indexed: bool,
-        cap: int,
+        self, place: Place, head: Head, target: Place, content: Content, *, indexed: bool, cap: int
     ) -> Entry:
         """Moves an entry, history included, to another space in this transaction; it gets an id of that space."""
         entry = self._opened(head)
@@ -362,7 +354,7 @@ class SealedTransaction:
             entry.partition,
             entry.owner,
             content,
-            state,
+            State.of(entry),
             indexed=indexed,
             cap=cap,
             created_us=entry.created_us,
