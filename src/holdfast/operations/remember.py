@@ -11,7 +11,7 @@ from uuid import UUID
 
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.blind import fingerprint
-from holdfast.domain.access import Op, may_flag
+from holdfast.domain.access import Op, may_flag, sees
 from holdfast.domain.coach import Advice
 from holdfast.domain.entry import BYTES, Change, Content, Entry
 from holdfast.domain.errors import (
@@ -406,9 +406,10 @@ def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
 
 
 def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) -> Entry:
-    content, always = ready.content, _always_inject(ready, head)
-    if head.entry is not None and ready.profile.keeps_omitted:
-        content = _keep_omitted(content, head.entry.content, ready.draft)
+    before = _seen(ready, head, tx.now)
+    content, always = ready.content, _always_inject(ready, before)
+    if before is not None and ready.profile.keeps_omitted:
+        content = _keep_omitted(content, before.content, ready.draft)
     return tx.revise(
         ready.place,
         head,
@@ -421,18 +422,24 @@ def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) ->
     )
 
 
-def _always_inject(ready: _Ready, head: Head) -> bool:
+def _seen(ready: _Ready, head: Head, now: int) -> Entry | None:
+    """What stood there, if the writer may see it: nothing of what waits for a person comes along with new words."""
+    entered, entry = ready.entered, head.entry
+    return entry if entry is not None and sees(entered.caller, entered.space, entry, now) else None
+
+
+def _always_inject(ready: _Ready, before: Entry | None) -> bool:
     """Who may not flag changes nothing about it, neither by saying so nor by leaving it out."""
-    before = head.entry is not None and head.entry.always_inject
+    flagged = before is not None and before.always_inject
     said = ready.draft.always_inject
     if may_flag(ready.entered.caller, ready.entered.space, ready.entered.level):
-        left_out = before and ready.profile.keeps_omitted
+        left_out = flagged and ready.profile.keeps_omitted
         return left_out if said is None else said
-    if said is not None and said != before:
+    if said is not None and said != flagged:
         raise AccessDenied(_FLAG_NEEDS_MANAGE)
-    if before:
+    if flagged:
         require_flagging(ready.entered)
-    return before
+    return flagged
 
 
 def _keep_omitted(content: Content, old: Content, draft: Draft) -> Content:
