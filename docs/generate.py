@@ -16,6 +16,7 @@ from types import GenericAlias
 from typing import Any
 
 from agents import clients_table, tools_table
+from cluster import store_wide_table, unpartitioned_table
 from commands import commands_table
 from server import limits_table, reasons_table, routes_table, welcome
 
@@ -142,6 +143,8 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "welcome": welcome,
     "tools": tools_table,
     "clients": clients_table,
+    "unpartitioned": unpartitioned_table,
+    "store-wide": store_wide_table,
     **{name: lambda row=row: door_table(*row) for name, row in DOORS.items()},  # type: ignore[misc]
 }
 

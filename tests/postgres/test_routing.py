@@ -12,10 +12,11 @@ from holdfast.storage.postgres import connections
 from holdfast.storage.postgres.connections import ENTER, Db, adapt, entered_by
 from holdfast.storage.postgres.statements import STATEMENTS, Reach, Statement, Values
 from holdfast.storage.postgres.store import PostgresStore
+from holdfast.storage.postgres.tables import BY_PRINCIPAL, BY_SPACE, PARTITIONED, WHOLE
 from tests.conformance.rows import HERE
 from tests.postgres.everything import call_everything
 
-PARTITION = re.compile(r"\b(entries|revisions|labels|terms|derived)_(\d\d)\b")
+PARTITION = re.compile(rf"\b({'|'.join(PARTITIONED)})_(\d\d)\b")
 Ran = dict[str, tuple[Statement, Values]]
 
 
@@ -77,9 +78,7 @@ def test_statements_of_a_space_do_touch_partitions(ran: Ran, db: Db, store: Post
         name
         for name, (statement, values) in ran.items()
         if statement.reach is Reach.SPACE
-        and re.search(
-            rb"(FROM|JOIN|UPDATE) holdfast\.(entries|revisions|labels|terms|derived)", statement.sql
-        )
+        and re.search(rf"(FROM|JOIN|UPDATE) holdfast\.({'|'.join(PARTITIONED)})\b", statement.sql.decode())
         and not partitions(explained(db, store, statement, values))
     }
     assert none == set()
@@ -136,9 +135,37 @@ def test_what_reaches_all_spaces_is_this_list() -> None:
 
 
 def test_what_touches_no_space_reads_no_table_kept_by_space() -> None:
-    kept_by_space = (
-        rb"holdfast\.(entries|revisions|labels|terms|derived|progress|spaces|data_keys|grants|members)\b"
-    )
+    by_space = re.compile(rf"holdfast\.({'|'.join(BY_SPACE)})\b")
     assert [
-        s.name for s in STATEMENTS.values() if s.reach is Reach.SHARED and re.search(kept_by_space, s.sql)
+        s.name for s in STATEMENTS.values() if s.reach is Reach.SHARED and by_space.search(s.sql.decode())
     ] == []
+
+
+def test_every_table_that_names_a_space_is_partitioned_by_it_or_says_why_not(db: Db) -> None:
+    rows = db.execute("""
+        SELECT pg_class.relname, pg_get_partkeydef(pg_class.oid)
+          FROM pg_class
+          JOIN pg_attribute ON attrelid = pg_class.oid
+         WHERE relnamespace = 'holdfast'::regnamespace
+           AND relkind IN ('r', 'p')
+           AND NOT relispartition
+           AND attname = 'space_id'
+    """).fetchall()
+    assert {table for table, by in rows if by == "HASH (space_id)"} == set(PARTITIONED)
+    assert {table for table, by in rows if by is None} == {*WHOLE, *BY_PRINCIPAL}
+    assert {*PARTITIONED, *WHOLE} == set(BY_SPACE)
+
+
+def test_the_space_comes_first_in_every_key_of_a_table_kept_by_space(db: Db) -> None:
+    rows = db.execute(
+        """
+        SELECT indrelid::regclass::text, attname
+          FROM pg_index
+          JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
+         WHERE indisunique
+           AND indrelid = ANY (%s::regclass[])
+        """,
+        ([f"holdfast.{table}" for table in BY_SPACE],),
+    ).fetchall()
+    assert {table for table, _ in rows} == {f"holdfast.{table}" for table in BY_SPACE}
+    assert {first for _, first in rows} == {"space_id"}

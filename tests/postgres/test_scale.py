@@ -11,6 +11,7 @@ import pytest
 from holdfast.domain.errors import Backend
 from holdfast.storage.postgres import scale
 from holdfast.storage.postgres.migrate import migrate
+from holdfast.storage.postgres.tables import BY_SPACE
 from tests.postgres.databases import empty_database
 
 STAND_INS = """
@@ -60,10 +61,10 @@ def test_tables_are_spread_by_space_together_and_small_ones_copied(
         "holdfast.entries by space_id with holdfast.spaces",
     ]
     assert "holdfast.names everywhere" in called(with_stand_ins)
-    assert len(called(with_stand_ins)) == len(scale.BY_SPACE) + len(scale.EVERYWHERE)
+    assert len(called(with_stand_ins)) == len(BY_SPACE) + len(scale.EVERYWHERE)
     again = scale.distribute(with_stand_ins)
     assert again == places
-    assert len(called(with_stand_ins)) == len(scale.BY_SPACE) + len(scale.EVERYWHERE)
+    assert len(called(with_stand_ins)) == len(BY_SPACE) + len(scale.EVERYWHERE)
 
 
 def test_tables_whose_look_ups_go_nowhere_in_particular_are_refused(with_stand_ins: str) -> None:
@@ -95,5 +96,5 @@ def test_every_table_has_its_place(fresh: str) -> None:
             """
         ).fetchall()
     assert sorted(table for (table,) in tables) == sorted(
-        [*scale.BY_SPACE, *scale.EVERYWHERE, *scale.ON_THE_COORDINATOR]
+        [*BY_SPACE, *scale.EVERYWHERE, *scale.ON_THE_COORDINATOR]
     )

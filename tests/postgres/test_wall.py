@@ -15,6 +15,7 @@ from holdfast.contracts.storage import Transaction
 from holdfast.storage.postgres import entries
 from holdfast.storage.postgres.connections import Db
 from holdfast.storage.postgres.store import PostgresStore, open_database
+from holdfast.storage.postgres.tables import BY_SPACE
 from holdfast.storage.postgres.terms import term_number
 from tests.conformance.rows import (
     HERE,
@@ -35,11 +36,6 @@ from tests.conformance.rows import (
 )
 from tests.postgres.databases import empty_database
 from tests.postgres.everything import call_everything
-
-KEPT_BY_SPACE = (
-    *("spaces", "data_keys", "entries", "revisions", "labels", "terms", "derived", "progress", "grants"),
-    *("members", "leases"),
-)
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +71,7 @@ def spaces_in(db: Db, table: str) -> set[UUID]:
     return {space for (space,) in db.execute(query).fetchall()}
 
 
-@pytest.mark.parametrize("table", KEPT_BY_SPACE)
+@pytest.mark.parametrize("table", BY_SPACE)
 class TestATableKeptBySpace:
     def test_shows_without_any_filter_only_the_entered_space(self, dsn: str, table: str) -> None:
         with entered(dsn, HERE) as db:
@@ -166,7 +162,7 @@ def test_every_table_whose_key_begins_with_a_space_is_behind_the_wall(dsn: str) 
              WHERE relnamespace = 'holdfast'::regnamespace AND attname = 'space_id' AND NOT relispartition
             """
         ).fetchall()
-    assert dict(rows) == dict.fromkeys(KEPT_BY_SPACE, True)
+    assert dict(rows) == dict.fromkeys(BY_SPACE, True)
 
 
 class TestALoginThatIsNoSuperuser:
@@ -198,5 +194,5 @@ class TestALoginThatIsNoSuperuser:
         finally:
             store.close()
         with psycopg.connect(login) as db:
-            assert [spaces_in(db, table) for table in KEPT_BY_SPACE] == [set()] * len(KEPT_BY_SPACE)
+            assert [spaces_in(db, table) for table in BY_SPACE] == [set()] * len(BY_SPACE)
             assert [spaces_in(db, f"entries_{part:02d}") for part in range(16)] == [set()] * 16

@@ -16,12 +16,8 @@ from holdfast.domain.errors import Backend
 from holdfast.storage.postgres.connections import connecting
 from holdfast.storage.postgres.errors import translated
 from holdfast.storage.postgres.statements import STATEMENTS, Reach, Statement
+from holdfast.storage.postgres.tables import BY_SPACE
 
-BY_SPACE = (
-    *("spaces", "data_keys", "entries", "revisions", "labels", "terms", "derived", "progress", "grants"),
-    *("members", "leases"),
-)
-"""Distributed by `space_id` and kept together: a transaction in one space stays on one node."""
 EVERYWHERE = ("space_names", "names", "rules", "agents", "models")
 """Small and read at every call: a copy on every node."""
 ON_THE_COORDINATOR = ("audit", "audit_head", "receipts", "proposals", "versions")
@@ -39,7 +35,8 @@ class Spread:
 
 
 def distribute(dsn: str) -> Spread:
-    """What is distributed already stays as it is. Refuses when not even a look-up in a table goes to one shard."""
+    """Tables kept by space lie together: a transaction in one space stays on one node. What is distributed already
+    stays as it is. Refuses when not even a look-up in a table goes to one shard."""
     try:
         with psycopg.connect(dsn, **connecting(dsn)) as db:
             _require_citus(db)
