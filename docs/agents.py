@@ -14,7 +14,7 @@ def tools_table() -> Iterator[str]:
         yield "| tool | takes | hints | for a model |"
         yield "|---|---|---|---|"
         for tool in surface.tools:
-            needed = {field.name for field in tool.fields if field.missing is not None}
+            needed = tool.input_schema.get("required", ())
             takes = ", ".join(f"`{name}`" + ("" if name in needed else "?") for name in tool.offered)
             yield f"| `{tool.name}` | {takes} | {_hints(tool)} | {_cell(tool.sentence)} |"
         if surface.resources:

@@ -44,6 +44,20 @@ def test_every_row_of_the_tables_can_be_called(holdfast: Command) -> None:
     assert table["facts"]["memory_store"] is table["facts"]["store"]
 
 
+def test_the_memory_tool_takes_paths_keys_and_the_older_words(holdfast: Command) -> None:
+    kept = holdfast("call", "stores", "memory", said(action="set", key="a/b", value="x"), "--json")
+    assert kept.json == "created /memories/a/b"
+    for asked in (
+        said(action="get", key="a/b"),
+        said(command="view", path="/memories/a/b"),
+        said(command="view", scope="agent", key="a/b"),
+    ):
+        assert holdfast("call", "stores", "memory", asked, "--json").json["value"] == "x"
+    unnamed = holdfast("call", "stores", "memory", said(key="a/b"))
+    assert unnamed.code == 1
+    assert "missing_field" in unnamed.err
+
+
 def test_other_vocabularies_answer_too(holdfast: Command) -> None:
     holdfast("call", "core", "remember", said(text="Deploys go through Konflux", key="deploy"))
 

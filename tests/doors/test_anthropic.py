@@ -185,10 +185,16 @@ def test_nobody_sees_the_files_of_another(memory: Memory) -> None:
         ({"command": "create", "path": "/memories/a", "file_text": "x" * 65_537}, "too_large"),
         ({"command": "create", "path": "/memories/" + "a" * 513, "file_text": "x"}, "too_large"),
         ({"command": "create", "path": "/memories/a\x00", "file_text": "x"}, "invalid_key"),
+        ({"command": "create", "path": "/memories/ a", "file_text": "x"}, "invalid_field"),
+        ({"command": "view", "path": "/memories/known "}, "not_found"),
+        ({"command": "delete", "path": "/memories/known "}, "not_found"),
+        ({"command": "rename", "old_path": "/memories/known", "new_path": "/memories/b "}, "invalid_field"),
     ],
 )
 def test_what_the_reference_has_no_words_for_is_refused_in_ours(
     memory: Memory, said: dict[str, Any], code: str
 ) -> None:
+    bot = memory.agent("bot")
+    bot.anthropic.memory("create", path="/memories/known", file_text="x")
     with unchanged(memory):
-        assert refusal(lambda: memory.agent("bot").anthropic.memory(**said))[0] == code
+        assert refusal(lambda: bot.anthropic.memory(**said))[0] == code

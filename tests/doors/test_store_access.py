@@ -191,7 +191,7 @@ def test_sharing_again_replaces_level_and_expiry_and_unsharing_takes_it_back(mem
     assert owner.stores.memory("share", agent="guest") == "shared /memories/ with agent:guest at read"
     (grant,) = owner.grants()
     assert (grant.level.label, grant.expires_at) == ("read", None)
-    assert owner.stores.memory("unshare", agent="guest") == "unshared /memories/: 1 grants taken back"
+    assert owner.stores.memory("unshare", agent="guest") == "unshared /memories/; grants taken back: 1"
     with refused("access_denied"):
         guest.stores.memory("view", path="/memories/shared/owner/preferences")
 

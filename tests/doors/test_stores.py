@@ -238,10 +238,28 @@ def test_namespaces_keep_equal_keys_apart(memory: Memory) -> None:
     assert value(bot) == "plain"
 
 
+def test_a_search_may_be_narrowed_to_a_namespace(memory: Memory) -> None:
+    bot = memory.agent("bot")
+    for number in range(12):
+        create(bot, f"/memories/plain-{number}", "walrus walrus")
+    create(bot, "/memories/a", "a walrus", namespace="billing")
+    create(bot, "/memories/b/c", "another walrus", namespace="billing")
+    create(bot, "/memories/d", "a walrus of mail", namespace="mail")
+    asked: tuple[dict[str, Any], ...] = ({"command": "search"}, {"action": "search", "store": "bot"})
+    for ask in asked:
+        found = bot.stores.memory(**ask, query="walrus", namespace="billing", limit=5)["entries"]
+        assert {(hit["key"], hit["namespace"]) for hit in found} == {("a", "billing"), ("b/c", "billing")}
+    assert len(bot.stores.memory("search", query="walrus", limit=50)["entries"]) == 15
+    assert bot.stores.memory("search", query="walrus", namespace="bill")["entries"] == []
+    bot.stores.memory("rename", key="a", namespace="billing", new_str="e")
+    found = bot.stores.memory("search", query="walrus", namespace="billing")["entries"]
+    assert sorted(hit["key"] for hit in found) == ["b/c", "e"]
+
+
 def test_secrets_are_left_out_of_what_a_model_may_see_and_the_answer_says_so(memory: Memory) -> None:
     bot = memory.agent("bot")
     done = create(bot, content="the password: hunter2-and-more")
-    assert done == f"created {PATH}; 1 secrets were left out"
+    assert done == f"created {PATH}; secrets left out: 1"
     assert "hunter2" not in value(bot)
 
 
@@ -267,6 +285,7 @@ def test_an_entry_that_is_too_large_is_refused(memory: Memory) -> None:
         ({"command": "delete"}, "missing_key", ["delete"]),
         ({"command": "rename", "path": PATH}, "missing_field", ["new_str", "rename"]),
         ({"command": "rename", "path": PATH, "new_str": "/memories/"}, "missing_key", ["new_str"]),
+        ({"command": "rename", "path": PATH, "new_str": "settings/"}, "missing_key", ["new_str"]),
         ({"command": "search"}, "missing_field", ["query", "search"]),
         ({"command": "share"}, "missing_field", ["agent", "share"]),
         ({"command": "unshare"}, "missing_field", ["agent", "unshare"]),

@@ -6,7 +6,7 @@ import pytest
 
 from tests.http.serving import Service
 from tests.mcp.talking import Person, call, code, talk, text
-from tests.mcp.test_tools import listed
+from tests.mcp.test_tools import listed as listed_tools
 
 
 def how(who: str, surface: str, **more: Any) -> dict[str, Any]:
@@ -46,7 +46,8 @@ def test_the_memory_tool_speaks_the_commands_of_its_system(service: Service, era
         ({"command": "view", "path": "/memories/shared/stranger/k"}, "access_denied"),
         ({"command": "delete", "path": "/memories/nothing"}, "not_found"),
         ({"command": "create", "path": "/memories/k", "content": "x", "encrypted": True}, "invalid_field"),
-        ({"action": "get", "key": "k"}, "invalid_field"),
+        ({"action": "fetch", "key": "k"}, "invalid_field"),
+        ({"action": "get", "command": "view"}, "invalid_field"),
     ],
 )
 def test_a_refusal_is_a_value_with_a_sentence_and_the_code_of_every_door(
@@ -55,6 +56,44 @@ def test_a_refusal_is_a_value_with_a_sentence_and_the_code_of_every_door(
     refused = call(service, "memory", said, **how(who, "stores"))
     assert code(refused) == expected
     assert refused.structured_content == {"error": text(refused), "code": expected}
+
+
+def test_older_agents_are_understood_in_their_words_which_no_model_is_told_of(
+    service: Service, who: str
+) -> None:
+    def memory(**said: Any) -> Any:
+        return call(service, "memory", said, **how(who, "stores")).structured_content
+
+    assert memory(action="set", key="a/b", value={"n": 1}, ttl=60, namespace="old") == {
+        "result": "created /memories/a/b"
+    }
+    assert memory(action="get", key="a/b") == {"result": None}
+    kept = memory(action="get", key="a/b", namespace="old")
+    assert (kept["value"], kept["namespace"]) == ({"n": 1}, "old")
+    assert "expires_at" in kept
+    listed = memory(action="list", store=who, prefix="a/", namespace="old")["entries"]
+    assert [entry["key"] for entry in listed] == ["a/b"]
+    assert memory(action="stores")["stores"][0]["storeId"] == who
+    assert memory(action="delete", key="a/b", namespace="old") == {"result": "deleted /memories/a/b"}
+    (tool,) = talk(service, listed_tools, surface="stores")
+    assert not {"action", "value", "namespace", "ttl", "encrypted"} & tool["inputSchema"]["properties"].keys()
+
+
+@pytest.mark.parametrize(
+    ("surface", "made"),
+    [
+        ("stores", {"command": "create", "path": "/memories/k", "content": "x"}),
+        ("anthropic", {"command": "create", "path": "/memories/k", "file_text": "x"}),
+    ],
+)
+def test_a_model_that_nobody_watches_deletes_nothing(
+    service: Service, who: str, surface: str, made: dict[str, Any]
+) -> None:
+    alone: dict[str, Any] = {"who": who, "surface": surface, "kind": "service"}
+    assert not call(service, "memory", made, **alone).is_error
+    gone = call(service, "memory", {"command": "delete", "path": "/memories/k"}, **alone)
+    assert code(gone) == "access_denied"
+    assert not call(service, "memory", {"command": "view", "path": "/memories/k"}, **alone).is_error
 
 
 def test_a_share_is_asked_of_the_person_and_done_when_they_agree(
@@ -76,11 +115,13 @@ def test_a_share_is_asked_of_the_person_and_done_when_they_agree(
 
 def test_no_tool_reaches_what_is_internal(service: Service) -> None:
     for surface in ("stores", "kv", "anthropic", "all"):
-        assert not [tool for tool in talk(service, listed, surface=surface) if "internal" in tool["name"]]
+        assert not [
+            tool for tool in talk(service, listed_tools, surface=surface) if "internal" in tool["name"]
+        ]
 
 
 def test_the_schema_of_the_memory_tool_is_strict_and_has_no_unions_at_its_top(service: Service) -> None:
-    (tool,) = talk(service, listed, surface="stores")
+    (tool,) = talk(service, listed_tools, surface="stores")
     schema = tool["inputSchema"]
     assert schema["required"] == ["command"]
     assert not {"anyOf", "oneOf", "allOf"} & schema.keys()

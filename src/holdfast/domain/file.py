@@ -10,7 +10,7 @@ from typing import NamedTuple
 from holdfast.domain.context import EMPTY, by_name, seen, within_index
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import InvalidField, InvalidName, InvalidType, MissingField
-from holdfast.domain.limits import Limits, check_hint
+from holdfast.domain.limits import Limits, check_label
 
 TYPES = ("user", "feedback", "project", "reference")
 NAME_CHARACTERS = 64
@@ -55,7 +55,7 @@ def check_description(description: object, limits: Limits) -> str:
     """One line, because it becomes one line of the index."""
     if description is None:
         raise MissingField("`description` is required: one line that says what the entry holds.")
-    line = check_hint(description, limits).strip()
+    line = check_label("description", description, limits)
     if not line:
         raise MissingField("`description` is required: one line that says what the entry holds.")
     return line

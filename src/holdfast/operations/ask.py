@@ -25,6 +25,8 @@ class Ask:
     since_us: int | None = None
     until_us: int | None = None
     explain: bool = False
+    namespace: str = ""
+    """Empty: whichever."""
 
     @property
     def lists(self) -> bool:

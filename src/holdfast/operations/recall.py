@@ -34,6 +34,7 @@ from holdfast.operations.resolve import visible_to
 from holdfast.operations.spaces import enterable
 from holdfast.search.fusion import Explanation
 from holdfast.search.space import Bools, Ints
+from holdfast.storage.codec import whole_namespace
 from holdfast.storage.view import View
 
 SPARE = 10
@@ -95,7 +96,7 @@ def _rank_ahead(
     """By what this process has opened of the spaces, while their counters are on the way: they say whether it still
     holds. None when it does not, when something is not opened yet, or where the counters are not far away."""
     ahead = engine.sealed.store.ahead
-    if ahead is None or not entered or ask.tags or ask.category:
+    if ahead is None or not entered or ask.tags or ask.category or ask.namespace:
         return None
     searched = []
     for turn, (each, visible) in enumerate(entered):
@@ -117,7 +118,8 @@ def _wanted(engine: Engine, view: View, visible: Visible, ask: Ask) -> Bools | N
     if ask.since_us is not None or ask.until_us is not None:
         masks.append(view.during(ask.since_us, ask.until_us))
     category = [("category", ask.category)] if ask.category else []
-    for kind, value in [*category, *(("tag", tag) for tag in ask.tags)]:
+    namespace = [("prefix", whole_namespace(ask.namespace))] if ask.namespace else []
+    for kind, value in [*category, *namespace, *(("tag", tag) for tag in ask.tags)]:
         masks.append(_labelled(engine, view, visible, kind, value))
     return np.logical_and.reduce(masks) if masks else None
 

@@ -202,7 +202,8 @@ def superseded(key: DataKey, row: EntryRow, entry: Entry) -> RevisionRow:
 
 def labels_of(key: DataKey, partition: Partition, content: Content) -> bytes:
     prefix_head, category_head, tag_head = _MARK_HEADS[partition]
-    marks = [f"{prefix_head}{content.namespace}\0{prefix}" for prefix in slash_prefixes(content.key)]
+    prefixes = ["", *slash_prefixes(content.key)] if content.namespace else slash_prefixes(content.key)
+    marks = [f"{prefix_head}{content.namespace}\0{prefix}" for prefix in prefixes]
     if content.category:
         marks.append(category_head + content.category)
     marks += [tag_head + tag for tag in content.tags]
@@ -218,6 +219,11 @@ def name_label(key: DataKey, name: str) -> bytes:
 
 def prefix_label(key: DataKey, partition: int, namespace: str, prefix: str) -> bytes:
     return blind_label(key, partition, "prefix", f"{namespace}\0{prefix}")
+
+
+def whole_namespace(namespace: str) -> str:
+    """What the label of all that is in a namespace is made of; the unnamed one has none."""
+    return f"{namespace}\0"
 
 
 def slash_prefixes(name: str) -> list[str]:

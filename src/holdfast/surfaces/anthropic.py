@@ -30,6 +30,7 @@ from holdfast.operations.resolve import Target
 from holdfast.operations.work import Read, Work, Write
 from holdfast.storage.sealed import Filter
 from holdfast.surfaces.agents import with_default_ttl
+from holdfast.surfaces.asking import refuse_to_an_unwatched_model
 from holdfast.surfaces.seat import Seat
 
 ROOT = "/memories"
@@ -90,6 +91,7 @@ class AnthropicCalls:
                 return Write(lambda: _insert(tree, place, line, text))
             case "delete":
                 place = _place(path)
+                refuse_to_an_unwatched_model(self._seat)
                 return Write(lambda: _delete(tree, place))
             case "rename":
                 old_place, new_place = _place(old_path, "old_path"), _place(new_path, "new_path")
@@ -151,7 +153,7 @@ class _Tree:
         self.seat = seat
 
     def file(self, key: str) -> Entry | None:
-        if not key:
+        if key != key.strip() or not key:  # keys are kept without space around them, so this one is nobody's
             return None
         try:
             return read.get_by_key(self.seat.engine, self.seat.caller, key, None, ROOM)
@@ -182,7 +184,10 @@ class _Tree:
             raise InvalidField(f"The path {place.said} is not a file.")
         raise NotFound(f"The path {place.said} does not exist. Please provide a valid path.")
 
-    def refuse_inside_a_file(self, place: _Place) -> None:
+    def refuse_new(self, place: _Place) -> None:
+        """Where no file can be: inside another one, and under a name that would be kept as another."""
+        if place.key != place.key.strip():
+            raise InvalidField(f"The name of {place.said} must not begin or end with space.")
         parts = place.key.split("/")
         for depth in range(1, len(parts)):
             if self.file("/".join(parts[:depth])) is not None:
@@ -256,7 +261,7 @@ def _create(tree: _Tree, place: _Place, text: str) -> Job[str]:
     taken = Conflict(f"File {place.said} already exists")
     if tree.exists(place.key):
         raise taken
-    tree.refuse_inside_a_file(place)
+    tree.refuse_new(place)
     asked = Asked(STORES, None, Draft(text, place.key, expected_revision=0))
     keep = remember.remember(tree.seat.engine, tree.seat.caller, with_default_ttl(tree.seat, asked))
 
@@ -354,11 +359,11 @@ def _rename(tree: _Tree, old: _Place, new: _Place) -> Job[str]:
         raise Conflict(f"The destination {new.said} already exists")
     if new.key.startswith(f"{old.key}/"):
         raise Conflict(f"The path {old.said} cannot be moved into itself.")
-    tree.refuse_inside_a_file(new)
     entry = tree.file(old.key)
     files = [entry.key] if entry is not None else [each.key for each in tree.under(old.key)]
     if not files:
         raise NotFound(f"The path {old.said} does not exist")
+    tree.refuse_new(new)
     seat = tree.seat
     return _all(
         [

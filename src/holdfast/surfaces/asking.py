@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from holdfast.contracts.storage import Job
-from holdfast.domain.access import Op, asks_as_model
-from holdfast.domain.errors import ConfirmationRequired, NotText
+from holdfast.domain.access import Op, asks_as_model, is_unattended
+from holdfast.domain.errors import AccessDenied, ConfirmationRequired, NotText
 from holdfast.domain.grant import Grant
 from holdfast.domain.partition import Partition
 from holdfast.domain.retention import Ttl, whole_seconds
@@ -67,6 +67,12 @@ def ask_to_apply(seat: Seat, space: SpaceId, draft: Draft) -> Steps[Any]:
     }
     shown = f"Save in {space}, always applied:\n{draft.key or ''}\n\n{text}"
     return ask_a_person(seat, Wanted("core.remember", _only_said(said), shown, space))
+
+
+def refuse_to_an_unwatched_model(seat: Seat) -> None:
+    """Deleting, where it is one command of a tool among others: tools that only delete are not even offered."""
+    if is_unattended(seat.caller) and asks_as_model(seat.caller):
+        raise AccessDenied("Nobody watches this caller, so it deletes nothing.")
 
 
 def must_ask_to_share(seat: Seat) -> bool:

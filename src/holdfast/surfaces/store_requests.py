@@ -89,6 +89,8 @@ class Search(NamedTuple):
     store: Store | None = None
     """None: every store that can be searched."""
     limit: int | None = None
+    namespace: str = ""
+    """Empty: every namespace."""
 
 
 class Share(NamedTuple):
@@ -283,7 +285,7 @@ def _rename(asked: _Asked) -> Request:
     if name == ROOT or name.startswith(ROOT + "/"):
         address = address_of(name)
     else:
-        address = _Address(spot.store, _key(name))
+        address = _inside(spot.store, name.strip())
     if not address.key:
         raise MissingKey("`new_str` must name an entry for rename.")
     return Rename(spot, Spot(address.store, address.key, spot.namespace))
@@ -292,7 +294,7 @@ def _rename(asked: _Asked) -> Request:
 def _search(asked: _Asked) -> Request:
     said = asked.said
     where = asked.address.store if {"path", "scope", "store"} & said.keys() else None
-    return Search(asked.needed("query"), where, said.get("limit"))
+    return Search(asked.needed("query"), where, said.get("limit"), asked.namespace())
 
 
 def _share(asked: _Asked) -> Request:

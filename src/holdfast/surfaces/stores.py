@@ -34,7 +34,7 @@ from holdfast.operations.share import Unshared
 from holdfast.operations.work import Read, Steps, Work, Write
 from holdfast.storage.sealed import Filter
 from holdfast.surfaces.agents import with_default_ttl
-from holdfast.surfaces.asking import ask_a_person, must_ask_to_share
+from holdfast.surfaces.asking import ask_a_person, must_ask_to_share, refuse_to_an_unwatched_model
 from holdfast.surfaces.seat import Seat, SpaceId, filter_of, key_of, space_of
 from holdfast.surfaces.store_requests import (
     ROOT,
@@ -164,6 +164,7 @@ def _work(seat: Seat, request: Request) -> Work[Answer]:
                 lambda done: _edited(seat, spot, old, new, done),
             )
         case Delete(spot):
+            refuse_to_an_unwatched_model(seat)
             return _then(
                 lambda: remove.trash(seat.engine, seat.caller, _target(seat, spot), creator_only=True),
                 lambda _: f"deleted {_path(seat, spot)}",
@@ -248,7 +249,7 @@ def _create(seat: Seat, asked: Create) -> Write[Answer]:
 
 
 def _created(seat: Seat, spot: Spot, kept: Remembered) -> str:
-    left_out = f"; {kept.redacted} secrets were left out" if kept.redacted else ""
+    left_out = f"; secrets left out: {kept.redacted}" if kept.redacted else ""
     advice = "".join(f"; note: {each.message}" for each in kept.advised)
     return f"created {_path(seat, spot)}{left_out}{advice}"
 
@@ -279,7 +280,8 @@ def _rename(seat: Seat, spot: Spot, to: Spot) -> Job[Entry]:
 def _search(seat: Seat, asked: Search) -> Answer:
     engine, caller = seat.engine, seat.caller
     where = None if asked.store is None else (space_meant(caller, asked.store),)
-    ask = Ask(check_question(asked.query), ROOM, asked.limit or FOUND, spaces=where)
+    question, limit = check_question(asked.query), asked.limit or FOUND
+    ask = Ask(question, ROOM, limit, spaces=where, namespace=asked.namespace)
     from holdfast.operations.recall import recall  # numpy, which keeping and reading need not wait for
 
     hits = recall(engine, caller, ask)
@@ -314,7 +316,7 @@ def _unshare(seat: Seat, asked: Unshare) -> Work[Answer]:
     return _then(
         prepare,
         lambda done: (
-            f"unshared {_folder(seat, asked.store)}: {done.revoked + done.cascaded} grants taken back"
+            f"unshared {_folder(seat, asked.store)}; grants taken back: {done.revoked + done.cascaded}"
         ),
     )
 

@@ -38,7 +38,11 @@ class Tool:
     sentence: str
     """When to call it and with what, for a model."""
     offered: tuple[str, ...]
-    """The fields a model may say; others are refused."""
+    """The fields a model is told of."""
+    understood: tuple[str, ...] = ()
+    """Fields that older agents say, though none is told of them; others are refused."""
+    required: tuple[str, ...] = ()
+    """What a model must say, beyond what the call cannot do without."""
     destructive: bool = False
     idempotent: bool = False
     deletes: bool = False
@@ -49,14 +53,15 @@ class Tool:
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         named = {field.name: field for field in self.call.fields}
-        return tuple(named[name] for name in self.offered)
+        return tuple(named[name] for name in (*self.offered, *self.understood))
 
     @cached_property
     def input_schema(self) -> Json:
-        needed = [field.name for field in self.fields if field.missing is not None]
+        shown = self.fields[: len(self.offered)]
+        needed = [field.name for field in shown if field.missing is not None or field.name in self.required]
         return {
             "type": "object",
-            "properties": {field.name: _slim(field.schema()) for field in self.fields},
+            "properties": {field.name: _slim(field.schema()) for field in shown},
             **({"required": needed} if needed else {}),
         }
 
@@ -277,7 +282,7 @@ STORES = Surface(
         Tool(
             "memory",
             "Memory",
-            stores.TOOL,
+            stores.MEMORY,
             "Notes that last over conversations, as files. `/memories/KEY` is yours, `/memories/shared/STORE/KEY` is "
             "in a store shared with you, a path that ends in / lists. view(path), create(path, content) overwrites, "
             "edit(path, old_str, new_str) replaces the first occurrence, delete(path), rename(path, new_str), "
@@ -299,6 +304,8 @@ STORES = Surface(
                 "limit",
                 "cursor",
             ),
+            understood=("action", "value", "prefix", "namespace", "ttl"),
+            required=("command",),
             destructive=True,
             plain_errors=True,
         ),

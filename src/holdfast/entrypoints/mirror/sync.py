@@ -267,7 +267,7 @@ class UserSync:
             baselines.set(name, Baseline(file.digest, done.id, done.revision))
             if done.redacted:
                 self._report.note(
-                    f"`{name}.md` holds {done.redacted} secrets; the memory has them replaced, the file does not."
+                    f"`{name}.md` holds secrets ({done.redacted}): the memory has them replaced, the file does not."
                 )
 
     def _result(self, change: Write[FileChange], future: Future[FileChange]) -> FileChange:

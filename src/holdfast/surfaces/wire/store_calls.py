@@ -57,9 +57,8 @@ ANSWER: Shape[Any] = Shape(
         "examples": ["created /memories/preferences"],
     },
 )
-_COMMAND = field("command", Kind.TEXT, "What to do.", "create", bounds={"enum": list(COMMANDS)})
 TOOL_FIELDS = (
-    _COMMAND,
+    field("command", Kind.TEXT, "What to do.", "create", bounds={"enum": list(COMMANDS)}),
     field(
         "path",
         Kind.TEXT,
@@ -234,5 +233,3 @@ MEMORY = Call(
     writes=True,
     rules=OF_THE_TOOL,
 )
-TOOL = replace(MEMORY, fields=(replace(_COMMAND, missing=MissingField), *TOOL_FIELDS[1:]), rules=None)
-"""What a model is offered: the nine commands."""
