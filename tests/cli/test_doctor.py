@@ -138,6 +138,41 @@ def test_a_schema_from_the_future_fails(holdfast: Command, store: Path) -> None:
     assert (state, "999" in cause) == ("fail", True)
 
 
+def test_a_damaged_key_is_to_be_put_back_and_not_made_anew(holdfast: Command, store: Path) -> None:
+    (store / "holdfast.key").write_text("zz")
+    done = doctor(holdfast)
+    assert of(done, "key")[0] == "fail"
+    assert of(done, "key")[2].startswith("put the key this store was made with back into")
+    assert [of(done, name)[2] for name in ("store", "recovery")] == ["see `key`", ""]
+    set_wrong = doctor(holdfast, HOLDFAST_MEMORY_KEY="zz")
+    assert "back into HOLDFAST_MEMORY_KEY" in of(set_wrong, "key")[2]
+
+
+def test_before_there_is_a_store_a_key_that_cannot_be_used_is_made_anew(holdfast: Command) -> None:
+    done = doctor(holdfast, HOLDFAST_MEMORY_KEY="zz")
+    assert of(done, "key")[2] == "export HOLDFAST_MEMORY_KEY=$(openssl rand -hex 32)"
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "remedy"),
+    [
+        (b"garbage!" * 20, "put a copy of"),
+        (b"SQLite format 3\0" + b"\x00" * 44 + b"\x00\x00\x03\xe7", "pip install --upgrade holdfast"),
+    ],
+    ids=["no store", "from the future"],
+)
+def test_every_failure_says_what_to_do(holdfast: Command, store: Path, spoilt: bytes, remedy: str) -> None:
+    file = store / "holdfast.db"
+    whole = file.read_bytes()
+    head = spoilt if not spoilt.startswith(b"SQLite") else whole[:60] + spoilt[60:]
+    file.write_bytes(head + whole[len(head) :])
+    done = doctor(holdfast)
+    failed = [one for one in done.json["checks"] if one["state"] != "ok"]
+    assert {one["name"] for one in failed} >= {"store", "schema", "recovery"}
+    assert all(one["remedy"] for one in failed)
+    assert remedy in of(done, "store")[2]
+
+
 def test_a_folder_open_to_others_is_a_warning_with_its_remedy(holdfast: Command, store: Path) -> None:
     store.chmod(0o755)
 

@@ -77,7 +77,7 @@ def _find(check: Check, scene: Scene) -> Finding:
     try:
         return check(scene)
     except HoldfastError as error:
-        return fail(error.message, "")
+        return fail(error.message, f"see `{error.code}` in docs/errors.md")
     except OSError as error:
         return fail(
             f"{error.filename or scene.folder}: {error.strerror or error}", "check that this user may read it"

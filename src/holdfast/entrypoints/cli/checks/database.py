@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from holdfast.contracts.rows import KeyRow
 from holdfast.domain.errors import HoldfastError, Locked
 from holdfast.entrypoints.cli.checks.finding import Finding, Scene, fail, ok, warn
-from holdfast.entrypoints.cli.checks.store import configured_keys
+from holdfast.entrypoints.cli.checks.store import usable_keys
 from holdfast.storage.sealed import check_canary
 
 OLDEST = 15
@@ -40,9 +40,9 @@ def postgresql(scene: Scene) -> Finding:
 
 
 def _opened(scene: Scene, rows: list[KeyRow], found: str) -> Finding:
-    keys = configured_keys(scene)
+    keys = usable_keys(scene)
     if keys is None:
-        return warn(f"{found}; not opened: there is no key", "see `key`")
+        return warn(f"{found}; not opened: there is no key that can be used", "see `key`")
     try:
         check_canary(rows, keys.all, ephemeral=keys.ephemeral)
     except Locked as error:
