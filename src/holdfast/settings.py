@@ -322,6 +322,11 @@ def _user_data_dir(environment: Mapping[str, str]) -> Path:
     return Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / "holdfast"
 
 
+def usual_data_dir() -> Path:
+    """Where the store lies unless something else is said."""
+    return _user_data_dir(os.environ)
+
+
 def user_config_dir(environment: Mapping[str, str] | None = None) -> Path:
     """Where the platform's other applications keep what users set."""
     environment, home = os.environ if environment is None else environment, Path.home()

@@ -332,3 +332,27 @@ def test_many_threads_share_one_client(service: Service) -> None:
             thread.join()
         assert sorted(each.key for each in kept) == sorted(str(number) for number in range(16))
         assert len(client.list()) == 16
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_pause_longer_than_a_request_may_take_is_left_to_the_caller(script: Script, status: int) -> None:
+    body = {"error": "rate_limited" if status == 429 else "unavailable", "message": "Later."}
+    script.answers = [_said(status, body, retry_after="3600"), GOOD]
+    with Client(script.url, token="t") as client, pytest.raises(HoldfastError, match="Later"):
+        client.remember("x")
+    assert len(script.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "url", ["", "nonsense", "http://", "ftp://localhost", "http://[::1", "127.0.0.1:7077", "http:///x"]
+)
+def test_an_address_that_is_none_is_refused_at_once(url: str) -> None:
+    for kind in (Client, AsyncClient):
+        with pytest.raises(InvalidField):
+            kind(url, token="t")
+
+
+@pytest.mark.parametrize("token", ["é", "a\nb", "a\x00"])
+def test_a_token_that_no_header_can_hold_is_refused_at_once(token: str) -> None:
+    with pytest.raises(InvalidField):
+        Client("http://127.0.0.1:7077", token=token)

@@ -15,7 +15,7 @@ from uuid import uuid4
 import httpx2
 
 from holdfast import __version__
-from holdfast.domain.errors import Backend, HoldfastError, Unavailable
+from holdfast.domain.errors import Backend, HoldfastError, InvalidField, Unavailable
 from holdfast.domain.limits import check_idempotency_key
 from holdfast.entrypoints.http.routes import BASE, OWN_SPACE, ROUTES, Route
 from holdfast.operations.work import Work
@@ -109,9 +109,11 @@ class Line:
     """One server, one token: how requests are written and answers read. The two clients differ in how they wait."""
 
     def __init__(self, url: str, token: str | None, timeout: float, retries: int) -> None:
-        self.base = url.rstrip("/") + BASE + "/"
+        self.base = _checked(url).rstrip("/") + BASE + "/"
         self.headers = {"user-agent": f"holdfast-client/{__version__}"}
         if token is not None:
+            if not token.isascii() or not token.isprintable():
+                raise InvalidField("A token is one line of ASCII; this one was not copied whole.")
             self.headers["authorization"] = f"Bearer {token}"
         self.timeout = timeout
         self.retries = retries
@@ -140,13 +142,16 @@ class Line:
 
     def pause(self, tried: int, response: httpx2.Response | None) -> float:
         """Longer each time, never the same for two clients; what the server asks for comes first."""
-        asked = "0" if response is None else response.headers.get("retry-after", "0")
-        waited = float(asked) if asked.isdecimal() else 0.0
+        waited = 0.0 if response is None else _asked_for(response)
         return float(max(waited, PAUSE * 2**tried * random.uniform(0.5, 1.5)))
 
     def may_send_again(self, response: httpx2.Response) -> bool:
-        """A server that will be back says when."""
-        return response.status_code in AGAIN and "retry-after" in response.headers
+        """A server that will be back says when. Whoever calls decides on a pause longer than a request may take."""
+        return (
+            response.status_code in AGAIN
+            and "retry-after" in response.headers
+            and _asked_for(response) <= self.timeout
+        )
 
     def read(self, request: Request, call: Callable[..., Any], response: httpx2.Response) -> Any:
         row = request.route.call if request.route.call.run is call else request.route.purge
@@ -158,6 +163,22 @@ class Line:
             return row.answer.read(shown)
         except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
             raise Backend("The server answered something that this client cannot read.") from error
+
+
+def _checked(url: str) -> str:
+    try:
+        found = httpx2.URL(url)
+    except httpx2.InvalidURL:
+        found = None
+    if found is None or found.scheme not in ("http", "https") or not found.host:
+        raise InvalidField("A server's address is like http://127.0.0.1:7077.")
+    return url
+
+
+def _asked_for(response: httpx2.Response) -> float:
+    """The seconds that the server asks for."""
+    said = response.headers.get("retry-after", "")
+    return float(said) if said.isdecimal() else 0.0
 
 
 def _json(response: httpx2.Response) -> Any:

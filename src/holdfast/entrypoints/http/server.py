@@ -24,10 +24,10 @@ from holdfast.entrypoints.http.guard import ANY
 from holdfast.entrypoints.http.protocol import TimedProtocol
 from holdfast.entrypoints.http.watch import JsonLines
 from holdfast.entrypoints.opening import Running, open_settings
-from holdfast.settings import Settings, load
+from holdfast.settings import Settings, usual_data_dir
 from holdfast.wiring import database_path, is_postgres
 
-DRAIN_SECONDS = 8
+DRAIN_SECONDS = 6
 BACKLOG = 2_048
 LOGGERS = ("holdfast", "uvicorn.error")
 
@@ -163,7 +163,7 @@ def command(settings: Settings) -> str:
     name = "holdfast"
     if beside.exists() and (found is None or not Path(found).samefile(beside)):
         name = os.path.relpath(beside) if beside.is_relative_to(Path.cwd()) else str(beside)
-    given = settings.data_dir != load().data_dir
+    given = settings.data_dir != usual_data_dir()  # a variable of this shell is not one of the next
     return f"HOLDFAST_DATA_DIR={shlex.quote(str(settings.data_dir))} {name}" if given else name
 
 
