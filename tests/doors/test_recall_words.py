@@ -76,6 +76,22 @@ def test_german_compounds_and_accented_words_are_found_by_their_plain_spelling(
 @pytest.mark.parametrize(
     ("note", "query"),
     [
+        ("Die Krankenversicherung kostet 300 Euro", "Versicherung"),
+        ("Die Krankenversicherung kostet 300 Euro", "welche Kranken?"),
+        ("Die Donaudampfschifffahrtsgesellschaft fährt täglich", "Dampfschifffahrt"),
+        ("Die Donaudampfschifffahrtsgesellschaft fährt täglich", "Donaudampfschiffahrtsgesellschaft"),
+        ("Rename fetchUserName", "username"),
+    ],
+)
+def test_a_word_that_nobody_wrote_alone_finds_the_compounds_it_is_a_part_of(
+    alice: Own, note: str, query: str
+) -> None:
+    assert finds(alice, note, query)
+
+
+@pytest.mark.parametrize(
+    ("note", "query"),
+    [
         ("The build failed with ERR_4012.", "ERR_4012"),
         ("The build failed with ERR_4012.", "err_4012"),
         ("The build failed with ERR_4012.", "what does 4012 mean?"),

@@ -25,6 +25,7 @@ from holdfast.search.space import (
 from holdfast.search.traits import Role, Trait
 
 UNIT_KEY_SHIFT = 32
+LENT_TO = 4
 _BODY = int(Field.BODY)  # a member looked up in an enumeration costs a microsecond
 
 
@@ -180,6 +181,8 @@ def _fixed_factors(space: Space, constants: Constants) -> dict[str, Floats]:
 
 
 def _lending(space: Space, constants: Constants) -> Lending:
+    if (space.previous == NOBODY).all():
+        return _no_lending(len(space.unit_entry))
     single: Bools = np.bincount(space.unit_entry, minlength=space.size) == 1
     everyone = np.arange(space.size, dtype=np.int32)
     previous, following = _step(everyone, space.previous, single), _step(everyone, space.following, single)
@@ -200,6 +203,15 @@ def _lending(space: Space, constants: Constants) -> Lending:
         lends=~nobody.all(axis=1),
         borrowers=np.where(nobody, own[:, None], first[borrowers]) if len(first) else borrowers,
         shares=np.where(nobody, np.float32(0.0), shares),
+    )
+
+
+def _no_lending(units: int) -> Lending:
+    """As above where no note has a neighbour: most spaces, each time something is written there."""
+    return Lending(
+        lends=np.zeros(units, dtype=np.bool_),
+        borrowers=np.repeat(np.arange(units, dtype=np.int32)[:, None], LENT_TO, axis=1),
+        shares=np.zeros((units, LENT_TO), dtype=np.float32),
     )
 
 

@@ -1,7 +1,8 @@
 """The nearest known words for words nobody wrote: the fallback when a term of a query occurs nowhere in a space.
-Letter masks leave few candidates, whose edit distances are filled in one table together; no trie, no backtracking."""
+Letter masks leave few candidates, whose edit distances are filled in one table together; no trie, no backtracking.
+Where nothing is near, words that hold the term will do: a part of a compound."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,10 @@ MOST_CORRECTIONS = 3
 # A query with more unknown words than this is no slip but another subject or another language.
 MOST_TERMS = 16
 SHORTEST = 4
-LONGEST = 32
+LONGEST = 60
+PART_FROM = 5
+PART_LEAVES = 3
+"""A part of a compound has at least so many letters, and leaves so many of it: less than that is an ending."""
 TWO_EDITS_FROM = 8
 SURE_FROM = 6
 DOUBTFUL = 0.5
@@ -30,15 +34,15 @@ def may_be_a_typo(term: str) -> bool:
 def corrections(terms: Sequence[str], vocabulary: Iterable[str]) -> dict[str, list[str]]:
     """For each term outside the vocabulary its at most three nearest terms there, nearest first, then alphabetical; a
     term without any is left out. One edit, or two from eight letters on, is near enough: a letter more, less or other,
-    or two neighbours swapped. Numbers are never corrected: 2023 is no slip for 2024."""
+    or two neighbours swapped; without such a one, words that it is a part of. Numbers are never corrected: 2023 is no
+    slip for 2024."""
     asked = [term for term in dict.fromkeys(terms) if may_be_a_typo(term)][:MOST_TERMS]
     if not asked:
         return {}
+    words = set(vocabulary)
     shortest, longest = (edge(map(len, asked)) for edge in (min, max))
-    known = _Vocabulary.of(
-        [word for word in vocabulary if shortest - 2 <= len(word) <= longest + 2], longest + 2
-    )
-    nearest = {term: _nearest(term, known) for term in asked}
+    known = _Vocabulary.of([word for word in words if shortest - 2 <= len(word) <= longest + 2], longest + 2)
+    nearest = {term: _nearest(term, known) or _holding(term, words) for term in asked if term not in words}
     return {term: found for term, found in nearest.items() if found}
 
 
@@ -80,9 +84,17 @@ def _nearest(term: str, known: _Vocabulary) -> list[str]:
     distances = _distances(codes, letters, known.lengths[candidates], allowed)
     near = np.flatnonzero(distances <= allowed).tolist()
     ranked = sorted({(int(distances[place]), known.words[candidates[place]]) for place in near})
-    if ranked and ranked[0][0] == 0:
-        return []
     return [word for _, word in ranked if not _has_digit(word)][:MOST_CORRECTIONS]
+
+
+def _holding(term: str, words: Set[str]) -> list[str]:
+    """Compounds of the term: it is first their last part, which says what they are, then their first, then any."""
+    if len(term) < PART_FROM:
+        return []
+    least = len(term) + PART_LEAVES
+    holding = [word for word in words if term in word and len(word) >= least and not _has_digit(word)]
+    holding.sort(key=lambda word: (not word.endswith(term), not word.startswith(term), len(word), word))
+    return holding[:MOST_CORRECTIONS]
 
 
 def _distances(term: Codes, letters: Codes, lengths: Ints, allowed: int) -> Counts:

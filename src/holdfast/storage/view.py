@@ -106,17 +106,20 @@ class Directory:
     """Sorted, and one above all at the end."""
     positions: Ints
     starts: Ints
-    """By the first bits, the first of the numbers that has them or comes after."""
+    """By the first bits, the first of the numbers that has them or comes after; none where halving is quicker."""
     shift: int
 
     @classmethod
     def of(cls, numbers: Longs) -> Directory:
         order = np.argsort(numbers, kind="stable").astype(np.int32)
         known = np.append(numbers[order], np.iinfo(np.int64).max)
+        positions = np.append(order, np.int32(NOBODY))
+        if len(known) <= _CACHED_NUMBERS:
+            return cls(known, positions, order[:0], NUMBER_BITS)
         bits = min((2 * len(numbers)).bit_length(), NUMBER_BITS)
         shift = NUMBER_BITS - bits
         starts = np.searchsorted(known, np.arange(1 << bits, dtype=np.int64) << shift).astype(np.int32)
-        return cls(known, np.append(order, np.int32(NOBODY)), starts, shift)
+        return cls(known, positions, starts, shift)
 
     def find(self, numbers: Longs) -> tuple[Ints, Bools]:
         at = self._at(numbers)

@@ -58,6 +58,25 @@ def test_the_nearest_come_first_then_alphabetical_and_no_more_than_three() -> No
     ]
 
 
+def test_without_a_near_word_compounds_do_those_that_end_with_it_first_then_those_that_begin_with_it() -> (
+    None
+):
+    known = ["versicherungsamt", "altersversicherungen", "krankenversicherung", "autoversicherung"]
+    assert corrections(["versicherung"], known)["versicherung"] == [
+        "autoversicherung",
+        "krankenversicherung",
+        "versicherungsamt",
+    ]
+    assert corrections(["versicherung"], [*known, "versicherumg"]) == {"versicherung": ["versicherumg"]}
+
+
+@pytest.mark.parametrize(
+    ("typed", "known"), [("bahn", "autobahn"), ("kettle", "kettling"), ("water", "water2024")]
+)
+def test_a_short_word_an_ending_or_a_number_makes_no_compound(typed: str, known: str) -> None:
+    assert corrections([typed], [known]) == {}
+
+
 def test_several_words_are_corrected_at_once_but_not_a_foreign_page() -> None:
     assert corrections(["eror", "mongdb", "banana"], KNOWN) == {"eror": ["error"], "mongdb": ["mongodb"]}
     assert (
