@@ -43,6 +43,10 @@ HOSTILE = (
     "password='",
     "my password is now still just ",
     "[redacted:password] password=",
+    "--&pw=AKIA",
+    "pin pw=",
+    "ghp_xoxb-\n]ghp_authorization: pwd:",
+    'İ is %41glpat-)AccountKey=&sk-EAA://"',
 )
 
 

@@ -206,7 +206,7 @@ def _heads() -> str:
 
 # Where a token can start: not inside a word, but after an escaped line end or a percent escape.
 _START = re.compile(
-    rf"(?:(?<![A-Za-z0-9_\-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{{2}}))(?={_heads()})(?=[!-~]{{{LONG}}})"
+    rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{{2}}))(?={_heads()})(?=[!-~]{{{LONG}}})"
 )
 _REST = re.compile(r"[A-Za-z0-9_\-]*+")
 _YOURS = re.compile(r"your[_\-]?(?:api|key|token|secret|own|[a-z]{2,10}[_\-])")
@@ -235,7 +235,7 @@ def tokens(text: str) -> Iterator[Span]:
 
 def _token_at(text: str, at: int) -> Span | None:
     for prefix, row in _ROWS.get(text[at : at + 2], ()):
-        if not text.startswith(prefix, at):
+        if not text.startswith(prefix, at) or (row.kind in _ALONE and text[at - 1 : at] in _TIES):
             continue
         body = _compiled(row.body).match(text, at + len(prefix))
         if body and (row.kind in _NEVER_MADE_UP or not _is_made_up(body[0])):
@@ -254,6 +254,20 @@ def marked(text: str) -> Iterator[Span]:
                     yield Span(*match.span(match.re.groups), 1, kind)
 
 
+_TIES = ("-", "_")
+_ALONE = frozenset(
+    (
+        "crates-token",
+        "discord-token",
+        "fireworks-key",
+        "nuget-key",
+        "twilio-key",
+        "voyage-key",
+        "facebook-token",
+    )
+)
+"""Short heads and loose bodies: tied to a word before them, as in `file-pa-…`, they are parts of names. Others are
+tokens there too, as in `backup-ghp_…`."""
 _NEVER_MADE_UP = frozenset({"aws-key-id"})
 """So short and of capitals only that a real one may hold the word EXAMPLE as the one in Amazon's manual does."""
 

@@ -161,9 +161,21 @@ _CHAIN_RATE = 4
 _JUDGED = 128
 
 
+_AFTER_LAST = re.compile(r"\S{0,256}+\s{0,4}\S{0,256}+")
+_CROWD = 100
+_CROWDED = 20
+"""More key words than that, one in so many characters: no such text can be judged value by value in fair time, nor is
+it anything but secrets."""
+
+
 def keyed(text: str, lowered: str) -> Iterator[Span]:
+    keys = list(_KEY.finditer(lowered))
+    if len(keys) > _CROWD and len(keys) * _CROWDED > len(text):
+        last = _AFTER_LAST.match(text, keys[-1].end())
+        yield Span(keys[0].start(), last.end() if last else keys[-1].end(), 4, "secret")
+        return
     chain = reach = looked_at = 0
-    for key in _KEY.finditer(lowered):
+    for key in keys:
         if key.start() >= reach:
             chain, looked_at = key.start(), 0
         is_exhausted = looked_at > _CHAIN_START + _CHAIN_RATE * (key.start() - chain)
