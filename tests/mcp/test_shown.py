@@ -1,6 +1,5 @@
 """Resources, prompts, completion and subscriptions: what a model is shown beside the tools, and what it never is."""
 
-import asyncio
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,25 +9,19 @@ from uuid import UUID
 
 import pytest
 from mcp import Client
-from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp_types import INVALID_PARAMS, PromptReference, ResourceTemplateReference
 
 import holdfast
 from holdfast.domain.partition import Partition
 from holdfast.domain.profile import CORE
-from holdfast.entrypoints.mcp.http import AgentDoor
-from holdfast.entrypoints.mcp.watching import Watching
-from holdfast.entrypoints.opening import Running
 from holdfast.entrypoints.python import Memory, Own
 from holdfast.operations.remember import Draft
-from holdfast.wiring import system_clock
 from tests.doors.looking import quarantine, write_as
 from tests.http.serving import Service, serving_running
-from tests.mcp.talking import call, connected, refused, talk, text
+from tests.mcp.talking import call, refused, talk, text
 from tests.support import FixedClock
 
 MY_MEMORY = "holdfast://my-memory"
-SECONDS = 0.02
 
 
 async def read(client: Client, uri: str) -> Any:
@@ -250,60 +243,3 @@ def test_what_is_not_for_a_model_is_not_read_by_its_id_either(hidden: Hidden, er
 def test_the_owner_of_a_foreign_entry_does_find_it(hidden: Hidden) -> None:
     found = call(hidden.service, "recall", {"query": WORD}, who="bob").structured_content["hits"]
     assert [hit["key"] for hit in found] == ["h/foreign"]
-
-
-# Subscriptions
-
-
-@pytest.fixture
-def watched() -> Iterator[Service]:
-    def quick(memory: Running, _: Any, key: bytes) -> AgentDoor:
-        return AgentDoor(memory, key, watching=Watching(SECONDS))
-
-    memory = holdfast.open(":memory:", key="ephemeral", sweep_seconds=0, embedder="none")
-    with serving_running(memory.running, system_clock, quick) as service:
-        service.memory = memory
-        yield service
-    memory.close()
-
-
-def test_a_watcher_of_my_memory_is_told_of_a_change_and_of_nothing_else(watched: Service, era: str) -> None:
-    assert watched.memory is not None
-    alice, bob = watched.memory.user("alice"), watched.memory.user("bob")
-
-    def write_unseen() -> None:
-        bob.remember("Bob's", key="bob")
-        alice.remember("kept from models", key="internal", in_context=False)
-
-    async def watch() -> list[str]:
-        told: asyncio.Queue[str] = asyncio.Queue()
-
-        async def note(message: Any) -> None:
-            if getattr(message, "method", "") == "notifications/resources/updated":
-                told.put_nowait(str(message.params.uri))
-
-        token = watched.token("alice")
-        async with connected(f"{watched.url}/mcp", token, era, message_handler=note) as client:
-            if era == "legacy":
-                with pytest.warns(MCPDeprecationWarning):
-                    await client.session.subscribe_resource(MY_MEMORY)
-                return await change(told)
-            async with client.listen(resource_subscriptions=[MY_MEMORY]) as events:
-                reader = asyncio.create_task(forward(events, told))
-                try:
-                    return await change(told)
-                finally:
-                    reader.cancel()
-
-    async def forward(events: Any, told: asyncio.Queue[str]) -> None:
-        async for event in events:
-            told.put_nowait(str(event.uri))
-
-    async def change(told: asyncio.Queue[str]) -> list[str]:
-        await asyncio.to_thread(write_unseen)
-        await asyncio.sleep(5 * SECONDS)
-        quiet = told.qsize()
-        await asyncio.to_thread(alice.remember, "Alice's", key="new")
-        return [str(quiet), await asyncio.wait_for(told.get(), 10)]
-
-    assert asyncio.run(watch()) == ["0", MY_MEMORY]

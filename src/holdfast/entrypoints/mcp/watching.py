@@ -1,11 +1,11 @@
 """Subscriptions: whoever watches `my-memory` or `context` is told when what they would read there has changed. The
-store is asked once a second for each principal that is watched, so a change by another process or node is seen too; the
-counter of the own space is all that is read until something was written."""
+store is asked once a second for each caller that is watched, so a change by another process or node is seen too; the
+counters of the spaces it is about are all that is read until something was written there or has run out."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,8 +23,9 @@ from mcp_types import (
 )
 
 from holdfast.domain.errors import HoldfastError
-from holdfast.domain.principal import Principal
+from holdfast.domain.principal import Caller
 from holdfast.entrypoints.mcp.protocol import Context
+from holdfast.operations.watch import Place, place_of
 from holdfast.surfaces.core import CoreCalls
 from holdfast.surfaces.facts import FactCalls
 from holdfast.surfaces.files import FileCalls
@@ -41,20 +42,28 @@ _SEEN: dict[str, Callable[[Seat], object]] = {
     "holdfast://MEMORY.md": lambda seat: FileCalls(seat).index(),
 }
 """What a reader would see, to be compared; a change they would not see is none of theirs to know of."""
+_EVERYWHERE = frozenset({"holdfast://context"})
+"""Of more spaces than the own one."""
+
+Seen = dict[str, object]
 
 
 @dataclass(slots=True)
 class _Watched:
     seat: Seat
-    place: int = -1
-    seen: dict[str, object] = field(default_factory=dict)
+    place: Place | None = None
+    seen: Seen = field(default_factory=dict)
     told: dict[object, tuple[str, Tell]] = field(default_factory=dict)
+
+    @property
+    def uris(self) -> set[str]:
+        return {uri for uri, _ in self.told.values()}
 
 
 class Watching:
     def __init__(self, seconds: float = SECONDS) -> None:
         self._seconds = seconds
-        self._watched: dict[Principal, _Watched] = {}
+        self._watched: dict[Hashable, _Watched] = {}
         self._streams: set[ListenHandler] = set()
         self._task: asyncio.Task[None] | None = None
 
@@ -63,8 +72,7 @@ class Watching:
     ) -> SubscriptionsListenResult:
         """Since 2026-07-28: the answer to this request is the stream of what changed."""
         wanted = [uri for uri in params.notifications.resource_subscriptions or () if uri in _SEEN]
-        await self._look_first(seat, wanted)
-        stream = ListenHandler(_Bus(self, seat, wanted))
+        stream = ListenHandler(_Bus(self, seat, await _seen_first(seat, wanted)))
         self._streams.add(stream)
         try:
             return await stream(context, params)
@@ -80,36 +88,37 @@ class Watching:
         """In the handshake era: told over the session's own stream until it ends."""
         uri = str(params.uri)
         if uri in _SEEN:
-            await self._look_first(seat, [uri])
+            seen = await _seen_first(seat, [uri])
             loop = asyncio.get_running_loop()
-            stop = self.add(seat, (id(_connection(context)), uri), uri, partial(_send, loop, context))
+            stop = self.add(seat, (id(_connection(context)), uri), uri, seen, partial(_send, loop, context))
             _connection(context).exit_stack.callback(stop)
         return EmptyResult()
 
     async def unsubscribe(self, context: Context, params: UnsubscribeRequestParams) -> EmptyResult:
         token = (id(_connection(context)), str(params.uri))
-        for principal in [who for who, watched in self._watched.items() if token in watched.told]:
-            self._remove(principal, token)
+        for who in [who for who, watched in self._watched.items() if token in watched.told]:
+            self._remove(who, token)
         return EmptyResult()
 
-    def add(self, seat: Seat, token: object, uri: str, tell: Tell) -> Callable[[], None]:
-        """Returns how to end it."""
+    def add(self, seat: Seat, token: object, uri: str, seen: Seen, tell: Tell) -> Callable[[], None]:
+        """`seen` is what was there before, so that the first change after it is told. Returns how to end it."""
         if sum(len(watched.told) for watched in self._watched.values()) >= MOST:
             raise MCPError(INTERNAL_ERROR, "Too many subscriptions; read the resource again instead.")
-        principal = seat.caller.principal
-        watched = self._watched.setdefault(principal, _Watched(seat))
-        watched.seat = seat
+        who = _who(seat.caller)
+        watched = self._watched.setdefault(who, _Watched(seat))
+        if uri not in watched.uris:
+            watched.seen[uri] = seen[uri]
         watched.told[token] = uri, tell
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._watch())
-        return partial(self._remove, principal, token)
+        return partial(self._remove, who, token)
 
-    def _remove(self, principal: Principal, token: object) -> None:
-        watched = self._watched.get(principal)
+    def _remove(self, who: Hashable, token: object) -> None:
+        watched = self._watched.get(who)
         if watched is not None:
             watched.told.pop(token, None)
             if not watched.told:
-                del self._watched[principal]
+                del self._watched[who]
 
     async def close(self) -> None:
         if self._task is not None:
@@ -117,65 +126,71 @@ class Watching:
             with suppress(asyncio.CancelledError):
                 await self._task
 
-    async def _look_first(self, seat: Seat, uris: list[str]) -> None:
-        """So that the first change after this moment is seen as one."""
-        watched = self._watched.setdefault(seat.caller.principal, _Watched(seat))
-        for uri in uris:
-            if uri not in watched.seen:
-                with suppress(HoldfastError):
-                    watched.seen[uri] = await asyncio.to_thread(_SEEN[uri], seat)
-
     async def _watch(self) -> None:
         while self._watched:
             await asyncio.sleep(self._seconds)
-            for principal, watched in list(self._watched.items()):
-                if not watched.told:
-                    self._watched.pop(principal, None)
-                    continue
+            for watched in list(self._watched.values()):
                 with suppress(HoldfastError):  # told when the store answers again
-                    changed = await asyncio.to_thread(_changed, watched)
+                    changed = await asyncio.to_thread(_changed, watched, watched.uris)
                     for uri, tell in list(watched.told.values()):
                         if uri in changed:
                             tell(uri)
 
 
-def _changed(watched: _Watched) -> set[str]:
-    place = _place(watched.seat)
-    if place == watched.place:
+def _who(caller: Caller) -> Hashable:
+    """All that decides what a caller sees: one agent may work for two people at once."""
+    return (
+        caller.principal,
+        caller.session_user,
+        caller.chats,
+        frozenset(caller.systems.items()),
+        caller.teams,
+        caller.roles,
+        caller.unattended,
+    )
+
+
+async def _seen_first(seat: Seat, uris: list[str]) -> Seen:
+    """Nothing, where nothing may be read yet."""
+    seen: Seen = dict.fromkeys(uris)
+    for uri in uris:
+        with suppress(HoldfastError):
+            seen[uri] = await asyncio.to_thread(_SEEN[uri], seat)
+    return seen
+
+
+def _changed(watched: _Watched, uris: set[str]) -> set[str]:
+    seat = watched.seat
+    place = place_of(seat.engine, seat.caller, watched.place, everywhere=bool(uris & _EVERYWHERE))
+    if place is watched.place:
         return set()
     changed = set()
-    for uri in {uri for uri, _ in watched.told.values()}:
-        seen = _SEEN[uri](watched.seat)
-        if uri in watched.seen and watched.seen[uri] != seen:
+    for uri in uris:
+        seen = _SEEN[uri](seat)
+        if watched.seen[uri] != seen:
             changed.add(uri)
         watched.seen[uri] = seen
     watched.place = place
     return changed
 
 
-def _place(seat: Seat) -> int:
-    """How far the own space has been written."""
-    sealed = seat.engine.sealed
-    space = sealed.own_space(seat.caller.principal)
-    counts = None if space is None else sealed.store.spaces.counts(space.id)
-    return 0 if counts is None else counts.seq
-
-
 class _Bus:
     """What the SDK's handler of one stream listens to: the changes of one caller."""
 
-    def __init__(self, watching: Watching, seat: Seat, uris: list[str]) -> None:
+    def __init__(self, watching: Watching, seat: Seat, seen: Seen) -> None:
         self._watching = watching
         self._seat = seat
-        self._uris = uris
+        self._seen = seen
 
     async def publish(self, event: ServerEvent) -> None:
         """Nothing is published here."""
 
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
         stops = [
-            self._watching.add(self._seat, object(), uri, lambda uri: listener(ResourceUpdated(uri=uri)))
-            for uri in self._uris
+            self._watching.add(
+                self._seat, object(), uri, self._seen, lambda uri: listener(ResourceUpdated(uri=uri))
+            )
+            for uri in self._seen
         ]
 
         def stop() -> None:
