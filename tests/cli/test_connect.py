@@ -101,6 +101,25 @@ def test_a_file_that_was_not_there_is_made_and_goes_again(home: Path, name: str)
     assert not path.exists()
 
 
+@pytest.mark.parametrize("name", ["claude-code", "vscode", "gemini"])
+def test_line_ends_and_a_byte_order_mark_stay(home: Path, name: str) -> None:
+    before = b"\xef\xbb\xbf" + SHAPES[name].replace("\n", "\r\n").encode()
+    path = place(name)
+    path.write_bytes(before)
+    assert run(["connect", name]) == 0
+    after = path.read_bytes()
+    assert path.with_name(path.name + clients.BACKUP).read_bytes() == before
+    assert after.startswith(b"\xef\xbb\xbf{")
+    assert after.count(b"\n") == after.count(b"\r\n") or name == "gemini"
+    entry = clients.entry_in(clients.CLIENTS[name])
+    assert entry is not None
+    assert entry["args"] == ["mcp"]
+    assert run(["connect", name]) == 0
+    assert path.read_bytes() == after
+    assert run(["connect", name, "--undo"]) == 0
+    assert path.read_bytes() == before
+
+
 def test_comments_and_spacing_stay(home: Path) -> None:
     path = place("vscode")
     run(["connect", "vscode"])

@@ -316,3 +316,16 @@ def test_a_check_that_trips_is_a_finding_and_the_others_go_on(
 
     assert [(one.name, one.state) for one in found] == [("tripping", "fail"), ("python", "ok")]
     assert "somewhere: Permission denied" in found[0].cause
+
+
+def test_a_client_may_start_what_is_on_the_path_or_ask_an_address(
+    holdfast: Command, store: Path, tmp_path: Path
+) -> None:
+    config = tmp_path / ".claude.json"
+    for entry, state in (
+        ('{"command": "sh", "args": ["mcp"]}', "ok"),
+        ('{"type": "http", "url": "http://127.0.0.1:7077/mcp"}', "ok"),
+        ('{"command": "no-such-command", "args": ["mcp"]}', "fail"),
+    ):
+        config.write_text(f'{{"mcpServers": {{"holdfast": {entry}}}}}', encoding="utf-8")
+        assert of(doctor(holdfast, HOME=str(tmp_path)), "clients")[0] == state

@@ -24,7 +24,12 @@ def test_a_proposal_is_listed_and_approved(holdfast: Command, data: Path) -> Non
     holdfast("remember", "Standup at nine", "--key", "standup")
     id = asked_by_a_model(data)
     ((shown, asked_by, _, what, text),) = holdfast("proposals").rows
-    assert (shown, asked_by, what, text) == (id, "user:local", "core.forget", "Forget `all` for good.")
+    assert (shown, asked_by, what, text) == (
+        id,
+        "user:local",
+        "core.forget",
+        "Forget `all` of user:local for good: everything that is kept, history, trash, sessions and caches too.",
+    )
     (listed,) = holdfast("proposals", "--json").json["proposals"]
     assert (listed["id"], listed["arguments"], listed["door"]) == (id, {"scope": "all"}, "mcp")
     assert holdfast("proposals", "approve", id).out == "Approved core.forget; it is done.\n"

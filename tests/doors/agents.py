@@ -129,7 +129,7 @@ class SpokenMemory(Served):
         ready.wait()
 
     def _open(self, running: Any, _: Any, key: bytes) -> AgentDoor:
-        self._door = AgentDoor(running, key, surfaces=NAMED)
+        self._door = AgentDoor(running, key)
         return self._door
 
     async def _hold(self, ready: Event) -> None:

@@ -48,7 +48,10 @@ def test_a_model_cannot_forget_everything_alone_and_a_person_can_let_it(memory: 
     assert alice.get("deploy").text == "Deploys go through Konflux"
     [waiting] = alice.people.proposals()
     assert (str(waiting.id), waiting.what, waiting.arguments) == (id, "core.forget", {"scope": "all"})
-    assert waiting.shown == "Forget `all` for good."
+    assert (
+        waiting.shown
+        == "Forget `all` of user:alice for good: everything that is kept, history, trash, sessions and caches too."
+    )
     assert (waiting.proposer, waiting.door, waiting.space) == ("user:alice", "mcp", "user:alice")
     done = alice.people.approve(id)
     assert (str(done.id), done.what, done.approved, done.result["deleted"]) == (id, "core.forget", True, 1)

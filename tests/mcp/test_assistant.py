@@ -46,9 +46,10 @@ def test_deleting_waits_for_a_person_and_is_done_when_they_agree(
 
 def test_what_always_applies_is_shown_to_the_person_first(service: Service, era: str, who: str) -> None:
     always = {"scope": "user", "recallHint": "tone", "content": "Answer briefly", "alwaysInject": True}
-    waits = ask(service, who, "ai_saveMemory", always, era=era).structured_content
+    asked = ask(service, who, "ai_saveMemory", always, era=era)
+    waits = asked.structured_content
     assert (waits["id"], waits["updated"]) == (None, False)
-    assert waits["proposal"]
+    assert f"holdfast proposals approve {waits['proposal']}" in text(asked)
     agrees = Person()
     done = ask(service, who, "ai_saveMemory", always, era=era, person=agrees).structured_content
     assert agrees.asked == ["Save, always applied:\ntone\n\nAnswer briefly"]

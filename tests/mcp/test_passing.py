@@ -64,7 +64,18 @@ def test_the_metadata_names_the_issuer_that_gives_tokens() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/mcp/", "/mcp/nothing", "/mcp/core/x", "/.well-known/oauth-protected-resource/x"]
+    "path",
+    [
+        *(
+            "/mcp/",
+            "/mcp/nothing",
+            "/mcp/core/x",
+            "/mcp/facts,",
+            "/mcp/facts,nothing",
+            "/mcp/stores,anthropic",
+        ),
+        *("/.well-known/oauth-protected-resource/x", "/.well-known/oauth-protected-resource/facts"),
+    ],
 )
 def test_there_is_no_surface_of_another_name(service: Service, path: str) -> None:
     assert ask(service, path).status_code == 404

@@ -55,7 +55,9 @@ def check(seen: list[Any], person: Person, who: str) -> None:
     found, refused, failed, listed, shown = seen
     assert "Konflux" in found
     assert (refused, failed) == ("invalid_scope", False)
-    assert person.asked == ["Forget `all` for good."]
+    assert person.asked == [
+        f"Forget `all` of user:{who} for good: everything that is kept, history, trash, sessions and caches too."
+    ]
     assert listed == ["remember", "recall", "forget", "memory_context"]
     assert f'"caller={who}"' in shown
 
@@ -83,6 +85,18 @@ def test_an_agent_reaches_a_server_through_the_same_command(
     server = parameters(tmp_path, HOLDFAST_URL=service.url, HOLDFAST_TOKEN=service.token(who))
     check(talk(server, a_little_of_everything, era, person), person, who)
     assert not list(tmp_path.iterdir())
+
+
+def test_several_surfaces_of_a_server_are_joined_like_those_of_a_store(
+    service: Service, tmp_path: Path, era: str, who: str
+) -> None:
+    async def listed(client: Client) -> list[str]:
+        return [tool.name for tool in (await client.list_tools()).tools]
+
+    named = ("--surface", "corpus, facts")
+    served = parameters(tmp_path, *named, HOLDFAST_URL=service.url, HOLDFAST_TOKEN=service.token(who))
+    assert talk(served, listed, era) == talk(parameters(tmp_path, *named), listed, era)
+    assert talk(served, listed, era)[-1] == "query"
 
 
 def test_a_server_that_is_not_there_is_said_in_the_protocol(tmp_path: Path) -> None:

@@ -174,8 +174,22 @@ def test_everything_is_forgotten_only_after_a_person_said_yes(service: Service, 
     done = call(service, "forget", {"scope": "all"}, who=who, era=era, person=person)
     assert (done.structured_content["deleted"], person.asked) == (
         1,
-        ["Forget `all` for good."],
+        [
+            f"Forget `all` of user:{who} for good: everything that is kept, history, trash, sessions and caches too."
+        ],
     )
+
+
+def test_whoever_is_asked_reads_whose_memory_it_is_about(service: Service, era: str, who: str) -> None:
+    person = Person(yes=False)
+    claims = {"kind": "agent", "session_user": who}
+    call(service, "forget", {"scope": "packs"}, who="bot", era=era, person=person, **claims)
+    assert person.asked == ["Forget `packs` of agent:bot for good: all recorded runs of tools."]
+
+
+def test_what_is_doubtful_about_a_text_is_told_in_words_too(service: Service, era: str, who: str) -> None:
+    kept = call(service, "remember", {"text": "The build is currently failing"}, who=who, era=era)
+    assert "\nlive_state: " in text(kept)
 
 
 @pytest.mark.parametrize("scope", ["all", "packs", "pipelines"])

@@ -3,7 +3,7 @@ forgetting and sharing, which several vocabularies have: for the most of these a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from holdfast.contracts.storage import Job
@@ -12,7 +12,8 @@ from holdfast.domain.errors import AccessDenied, ConfirmationRequired, NotText
 from holdfast.domain.grant import Grant
 from holdfast.domain.partition import Partition
 from holdfast.domain.retention import Ttl, whole_seconds
-from holdfast.domain.scope import Everything, OneEntry, OneKey, Runs, parse_scope
+from holdfast.domain.run import PIPELINE_RUNS, TOOL_RUNS
+from holdfast.domain.scope import Everything, Runs, Scope, parse_scope
 from holdfast.domain.space import own_space
 from holdfast.operations import remove, share
 from holdfast.operations.answers import Forgotten
@@ -123,8 +124,9 @@ def forgetting(seat: Seat, what: str, scope: str, partitions: tuple[Partition, .
         parse_scope(scope)
         return Forgotten(scope, 0, persisted=False, note=seat.reason)
 
-    if not seat.is_off and asks_as_model(seat.caller) and _takes_much(scope):
-        shown = f"Forget `{scope}` for good."
+    much = _MUCH.get(parse_scope(scope)) if asks_as_model(seat.caller) else None
+    if not seat.is_off and much is not None:
+        shown = f"Forget `{scope}` of {seat.caller.principal} for good: {much}."
         return ask_a_person(seat, Wanted(what, {"scope": scope}, shown, op=Op.FORGET))
 
     def prepare() -> Job[Forgotten]:
@@ -134,12 +136,9 @@ def forgetting(seat: Seat, what: str, scope: str, partitions: tuple[Partition, .
     return Write(prepare, off=not_forgotten)
 
 
-def _takes_much(scope: str) -> bool:
-    """Everything, or every run of a kind; what is asked for by name is not much."""
-    match parse_scope(scope):
-        case Everything():
-            return True
-        case Runs(id=one):
-            return one is None
-        case OneKey() | OneEntry():
-            return False
+_MUCH: Mapping[Scope, str] = {
+    Everything(): "everything that is kept, history, trash, sessions and caches too",
+    Runs(TOOL_RUNS): "all recorded runs of tools",
+    Runs(PIPELINE_RUNS): "all recorded runs of pipelines",
+}
+"""What a model may not forget alone, as the person reads it who is asked; what is asked for by name is not much."""

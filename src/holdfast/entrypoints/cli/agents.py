@@ -22,12 +22,10 @@ def mcp(
     subject: As = None,
 ) -> None:
     """Speak MCP over standard input and output, on the local store or on the server that HOLDFAST_URL names."""
-    from holdfast.domain.errors import InvalidField, Unavailable
+    from holdfast.domain.errors import Unavailable
 
     settings = settings_of(data, subject=subject)
     if settings.url:
-        if "," in surface:
-            raise InvalidField("A server offers one surface at an address; name one, or `all`.")
         from holdfast.entrypoints.mcp.bridge import bridge
 
         bridge(settings.url, settings.token, surface)

@@ -88,8 +88,9 @@ def entry_in(client: Client) -> Entry | None:
 
 
 def read(path: Path) -> str:
+    """Every character of it, line ends and a byte order mark too; nothing where there is no file."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return path.read_bytes().decode()
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:

@@ -1,5 +1,5 @@
-"""Editing a JSON file that belongs to somebody else: comments, order and spacing stay as they are, only one member is
-put in, changed or taken out. JSON with comments and trailing commas is read too."""
+"""Editing a JSON file that belongs to somebody else: comments, order, spacing and line ends stay as they are, only one
+member is put in, changed or taken out. JSON with comments and trailing commas is read too."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ _LAST_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])')
 _SPACE = re.compile(r"\s*")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _ATOM = re.compile(r"[^\s,}\]]+")
+_MARK = "\ufeff"
+"""A byte order mark, which some editors put first."""
 
 
 class Member(NamedTuple):
@@ -37,6 +39,12 @@ def parsed(text: str) -> dict[str, Any]:
 
 def with_member(text: str, path: tuple[str, str], value: Any) -> str:
     """`path` names an object in the file and a member of it; both are made where they are missing."""
+    if "\r\n" in text and text.count("\r\n") == text.count("\n"):
+        return _with_member(text.replace("\r\n", "\n"), path, value).replace("\n", "\r\n")
+    return _with_member(text, path, value)
+
+
+def _with_member(text: str, path: tuple[str, str], value: Any) -> str:
     parsed(text)
     outer, inner = path
     if not _blanked(text).strip():
@@ -80,7 +88,7 @@ def _plain(text: str) -> str:
 
 def _blanked(text: str) -> str:
     """Without comments; commas stay."""
-    return _COMMENT.sub(_emptied, text)
+    return _COMMENT.sub(_emptied, text.replace(_MARK, " ", 1) if text.startswith(_MARK) else text)
 
 
 def _emptied(found: re.Match[str]) -> str:

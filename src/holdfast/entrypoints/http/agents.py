@@ -76,8 +76,8 @@ class Agents:
         await self.door(surface, caller, scope, receive, send)
 
     def _surface(self, path: str) -> str:
-        surface = path.removeprefix(PATH).removeprefix("/")
-        if not self.door.serves(surface) or path == f"{PATH}/":
+        surface = "" if path == PATH else path.removeprefix(f"{PATH}/")
+        if not self.door.serves(surface) or path not in (PATH, f"{PATH}/{surface}") or path == f"{PATH}/":
             raise NotFound("There is no such surface.")
         return surface
 

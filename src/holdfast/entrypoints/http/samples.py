@@ -120,7 +120,7 @@ SAMPLES: dict[str, Any] = {
     "score": 0.82,
     "since": "2026-05-08T14:00:00Z",
     "step": "revert",
-    "shown": "Forget `all` for good.",
+    "shown": "Forget `all` of user:alice for good: everything that is kept, history, trash, sessions and caches too.",
     "snippet": "# preferences/editor\n\nneovim\n\n(category: preferences)",
     "self": True,
     "source": "self",

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import AsyncIterator
 from typing import Any, TextIO
+from urllib.parse import quote
 
 import httpx2
 
@@ -26,7 +27,8 @@ Message = dict[str, Any]
 
 def bridge(url: str, token: str | None, surface: str) -> None:
     """Until the client hangs up."""
-    address = f"{url.rstrip('/')}/mcp" + ("" if surface == "core" else f"/{surface}")
+    named = quote(surface.replace(" ", ""), safe=",")
+    address = f"{url.rstrip('/')}/mcp" + ("" if named == "core" else f"/{named}")
     asyncio.run(Bridge(address, token, sys.stdin, sys.stdout).run())
 
 

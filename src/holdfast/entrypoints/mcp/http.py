@@ -3,11 +3,14 @@ put them into the scope; host names, origins and rates were its business too."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+from anyio import TASK_STATUS_IGNORED, create_task_group, sleep_forever
+from anyio.abc import TaskGroup, TaskStatus
 from mcp.server.auth.middleware.auth_context import auth_context_var
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -19,7 +22,7 @@ from holdfast.domain.errors import Unavailable
 from holdfast.domain.principal import Caller
 from holdfast.entrypoints.mcp.protocol import Context
 from holdfast.entrypoints.mcp.server import SeatOf, build_server
-from holdfast.entrypoints.mcp.tools import DOOR, SURFACES, Surface
+from holdfast.entrypoints.mcp.tools import DOOR, Surface, surface_named
 from holdfast.entrypoints.mcp.watching import Watching
 from holdfast.entrypoints.opening import Running
 from holdfast.settings import Settings
@@ -34,8 +37,9 @@ _SESSION = b"mcp-session-id"
 
 
 class AgentDoor:
-    """`/mcp` is the core surface, `/mcp/{surface}` each by its name. With `sessions` the handshake era keeps its state
-    in this process, so that a call can wait for a person; where other nodes serve too, every request stands alone."""
+    """`/mcp` is the core surface, `/mcp/{surface}` each by its name, several joined by commas. With `sessions` the
+    handshake era keeps its state in this process, so that a call can wait for a person; where other nodes serve too,
+    every request stands alone."""
 
     def __init__(
         self,
@@ -44,21 +48,18 @@ class AgentDoor:
         *,
         sessions: bool = True,
         request_bytes: int = 4 << 20,
-        surfaces: Mapping[str, Surface] = SURFACES,
         build: Build = build_server,
         watching: Watching | None = None,
     ) -> None:
         self._memory = memory
         self._watching = watching or Watching()
-        self._managers = {
-            name: StreamableHTTPSessionManager(
-                build(surface, self._seat, self._watching, state_key),
-                stateless=not sessions,
-                max_request_body_size=request_bytes,
-                security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-            )
-            for name, surface in surfaces.items()
-        }
+        self._state_key = state_key
+        self._sessions = sessions
+        self._request_bytes = request_bytes
+        self._build = build
+        self._managers: dict[str, StreamableHTTPSessionManager] = {}
+        self._one_at_a_time = asyncio.Lock()
+        self._tasks: TaskGroup | None = None
 
     def _seat(self, context: Context) -> Seat:
         if self._memory.opened.failed is not None:
@@ -68,26 +69,53 @@ class AgentDoor:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        async with AsyncExitStack() as stack:
-            for manager in self._managers.values():
-                await stack.enter_async_context(manager.run())
-            stack.push_async_callback(self._watching.close)
-            yield
+        async with create_task_group() as self._tasks:
+            try:
+                yield
+            finally:
+                await self._watching.close()
+                self._tasks.cancel_scope.cancel()
+
+    async def _manager(self, surface: Surface) -> StreamableHTTPSessionManager:
+        """Made when a surface is first asked for: there are as many as there are ways to join them."""
+        assert self._tasks is not None
+        async with self._one_at_a_time:
+            if surface.name not in self._managers:
+                manager = StreamableHTTPSessionManager(
+                    self._build(surface, self._seat, self._watching, self._state_key),
+                    stateless=not self._sessions,
+                    max_request_body_size=self._request_bytes,
+                    security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+                )
+                await self._tasks.start(_run, manager)
+                self._managers[surface.name] = manager
+        return self._managers[surface.name]
 
     def end_streams(self) -> None:
         self._watching.end_streams()
 
     def serves(self, surface: str) -> bool:
-        return (surface or DEFAULT) in self._managers
+        return surface_named(surface or DEFAULT) is not None
 
     async def __call__(self, surface: str, caller: Caller, scope: Any, receive: Any, send: Any) -> None:
+        named = surface_named(surface or DEFAULT)
+        assert named is not None
+        manager = self._managers.get(named.name) or await self._manager(named)
         user = AuthenticatedUser(_access(caller))
         scope |= {CALLER: _in_session(caller, scope["headers"]), "user": user}
         token = auth_context_var.set(user)
         try:
-            await self._managers[surface or DEFAULT].handle_request(scope, receive, send)
+            await manager.handle_request(scope, receive, send)
         finally:
             auth_context_var.reset(token)
+
+
+async def _run(
+    manager: StreamableHTTPSessionManager, *, task_status: TaskStatus[None] = TASK_STATUS_IGNORED
+) -> None:
+    async with manager.run():
+        task_status.started()
+        await sleep_forever()
 
 
 def open_door(memory: Running, settings: Settings, state_key: bytes) -> AgentDoor:

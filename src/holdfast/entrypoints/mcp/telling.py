@@ -18,6 +18,8 @@ NOTHING = "Nothing found."
 
 
 def text_of(call: Call, result: Any, shown: Any) -> str:
+    if (proposal := getattr(result, "proposal", None)) is not None:
+        return f"Not done yet: a person must confirm it, by `holdfast proposals approve {proposal}` or on the page."
     tell = _TELLING.get(call.answer.name)
     if tell is not None:
         return tell(result)
@@ -62,7 +64,9 @@ def _kept(kept: Any) -> str:
     done = "Saved" if kept.created else "Updated"
     until = "" if kept.expires_us is None else f" until {moment(kept.expires_us)}"
     removed = f" {kept.redacted} secret(s) were taken out." if kept.redacted else ""
-    return f"{done} key {quoted(kept.key)} (id {kept.id}){until}.{removed}"
+    held = " It is held back until a person approves it." if kept.quarantined else ""
+    advice = "".join(f"\n{each.code}: {each.message}" for each in kept.advised)
+    return f"{done} key {quoted(kept.key)} (id {kept.id}){until}.{removed}{held}{advice}"
 
 
 def _remembered(kept: Any) -> str:

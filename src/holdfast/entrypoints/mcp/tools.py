@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from holdfast.entrypoints.mcp.prompts import CONTEXT, RECALL, REMEMBER, REVIEW, Prompt
@@ -426,12 +426,15 @@ SURFACES: Mapping[str, Surface] = {**NAMED, "all": ALL}
 
 
 def surface_named(names: str) -> Surface | None:
-    """One surface, or several separated by commas; None when one of them does not exist or two have a tool of one
-    name."""
-    chosen = [SURFACES.get(name.strip()) for name in names.split(",")]
-    known = tuple(surface for surface in chosen if surface is not None)
-    if len(known) < len(chosen):
-        return None
+    """One surface, or several separated by commas, in whatever order; None when one of them does not exist or two have
+    a tool of one name."""
+    named = frozenset(name.strip() for name in names.split(","))
+    return _joined(named) if named <= SURFACES.keys() else None
+
+
+@cache
+def _joined(names: frozenset[str]) -> Surface | None:
+    known = tuple(surface for name, surface in SURFACES.items() if name in names)
     if len(known) == 1:
         return known[0]
     united = _united(",".join(surface.name for surface in known), known)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
+import shutil
 from typing import Any, NoReturn
 
 from holdfast.domain.errors import HoldfastError, Unavailable
@@ -23,8 +23,8 @@ def clients(_scene: Scene) -> Finding:
             return warn(f"{client.file()}: {error.message}", "correct the file; nothing was changed in it")
         if entry is None:
             continue
-        command = str(entry.get("command", ""))
-        if not Path(command).exists():
+        command = entry.get("command")
+        if command is not None and shutil.which(str(command)) is None:
             return fail(
                 f"{client.title} starts {command}, which is not there", f"holdfast connect {client.name}"
             )
