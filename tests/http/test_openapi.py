@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import random
@@ -19,7 +20,7 @@ from holdfast.domain.errors import HoldfastError, family
 from holdfast.domain.limits import Limits, check_hint, check_key, check_tags, check_text
 from holdfast.domain.principal import is_subject
 from holdfast.entrypoints.http.claims import Reason
-from holdfast.entrypoints.http.routes import ROUTES
+from holdfast.entrypoints.http.routes import BASE, ROUTES
 from holdfast.surfaces.store_requests import ACTIONS, COMMANDS, parse
 from holdfast.surfaces.wire.words import LINE, NAME, NO_NUL, NOT_BLANK, NOT_SPACE, SUBJECT, TAG
 from tests.http.serving import Service, serving
@@ -115,10 +116,29 @@ def test_every_example_is_what_its_schema_says(document: dict[str, Any]) -> None
     assert count > 100
 
 
-def test_every_answer_of_the_api_has_an_example(document: dict[str, Any]) -> None:
+def test_every_answer_has_an_example(document: dict[str, Any]) -> None:
     for name, operation in _operations(document):
-        if "/api/v1/" in name:
-            assert all(kind["examples"] for kind in operation["responses"]["200"]["content"].values())
+        for kind in operation["responses"]["200"]["content"].values():
+            assert kind["examples"] if "/api/v1/" in name else kind["example"]
+
+
+def _newer(shown: Any) -> Any:
+    """As a server of a later version may say it."""
+    if isinstance(shown, dict):
+        return {name: _newer(value) for name, value in shown.items()} | {"from_the_future": {"more": 1}}
+    return [_newer(value) for value in shown] if isinstance(shown, list) else shown
+
+
+def test_a_client_reads_every_example_and_passes_over_what_a_newer_server_adds(
+    document: dict[str, Any],
+) -> None:
+    for route in ROUTES:
+        answers = document["paths"][f"{BASE}/{route.path}"][route.method.lower()]["responses"]["200"]
+        for call in filter(None, (route.call, route.purge)):
+            shown = answers["content"][call.answer.media_type]["examples"][call.answer.name]["value"]
+            shown = {"text": shown} if call.answer.is_text else shown
+            first, second = call.answer.read(copy.deepcopy(shown)), call.answer.read(_newer(shown))
+            assert type(first) is type(second)
 
 
 def test_every_reference_and_link_leads_somewhere(document: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from holdfast.domain.errors import HoldfastError, family
 from holdfast.entrypoints.http.claims import Reason
 from holdfast.entrypoints.http.routes import BASE, ROUTES, Route
 from holdfast.entrypoints.http.samples import SAMPLES
+from holdfast.surfaces.wire.answers import STORED
 from holdfast.surfaces.wire.fields import Field, Kind, object_schema
 from holdfast.surfaces.wire.shape import Json, Shape
 
@@ -218,7 +219,9 @@ def _good(route: Route) -> Json:
 
 
 def _sample(shape: Shape[Any]) -> Json:
-    """An answer as it may come, from one value a name."""
+    """An answer as it may come, from one value a name. What came of a row of many is shown as what was kept."""
+    if shape.name == "Outcome":
+        shape = STORED
     if shape.whole is not None:
         example: Json = shape.whole["examples"][0]
         return example
@@ -229,8 +232,14 @@ def _sample(shape: Shape[Any]) -> Json:
         if part.shapes
         else SAMPLES.get(f"{shape.name}.{part.name}", SAMPLES[part.name])
         for part in shape.parts
-        if not part.optional or part.shapes
+        if not part.optional or part.shapes or (shape.name == "Revision" and part.name in _OF_A_STATE)
     }
+
+
+_OF_A_STATE = frozenset(
+    {"by", "change", "key", "hint", "text", "media_type", "category", "tags", "provenance"}
+)
+"""What an earlier state shows unless it is locked."""
 
 
 def _refusals(route: Route) -> Json:
@@ -341,23 +350,39 @@ def _outside() -> dict[str, Json]:
         "required": ["ready", "store", "keys", "schema"],
         "additionalProperties": False,
     }
+    good = {"ready": True, "store": "ok", "keys": "ok", "schema": "ok"}
+    bad = good | {
+        "ready": False,
+        "store": "The memory file is damaged or not a Holdfast store; restore a backup.",
+    }
+    counted = 'holdfast_requests_total{method="GET",route="entries/{id}",status="200"} 12'
+    page = "<!doctype html><html lang=en>…</html>"
     return {
-        "/healthz": _plain("healthz", "The process answers.", {"200": ("It does.", JSON, well)}),
+        "/healthz": _plain(
+            "healthz", "The process answers.", {"200": ("It does.", JSON, well, {"status": "ok"})}
+        ),
         "/readyz": _plain(
             "readyz",
             "Whether store, keys and schema are well.",
-            {"200": ("They are.", JSON, ready), "503": ("One is not, and says why.", JSON, ready)},
+            {
+                "200": ("They are.", JSON, ready, good),
+                "503": ("One is not, and says why.", JSON, ready, bad),
+            },
         ),
-        "/metrics": _plain("metrics", "Counters for Prometheus.", {"200": ("As text.", "text/plain", word)}),
+        "/metrics": _plain(
+            "metrics", "Counters for Prometheus.", {"200": ("As text.", "text/plain", word, counted)}
+        ),
         "/openapi.json": _plain(
-            "openapi", "This document.", {"200": ("OpenAPI 3.1.", JSON, {"type": "object"})}
+            "openapi",
+            "This document.",
+            {"200": ("OpenAPI 3.1.", JSON, {"type": "object"}, {"openapi": "3.1.0"})},
         ),
-        "/docs": _plain("docs", "Every route, for people.", {"200": ("A page.", "text/html", word)}),
-        "/": _plain("page", "What runs here, for people.", {"200": ("A page.", "text/html", word)}),
+        "/docs": _plain("docs", "Every route, for people.", {"200": ("A page.", "text/html", word, page)}),
+        "/": _plain("page", "What runs here, for people.", {"200": ("A page.", "text/html", word, page)}),
     }
 
 
-def _plain(name: str, sentence: str, answers: dict[str, tuple[str, str, Json]]) -> Json:
+def _plain(name: str, sentence: str, answers: dict[str, tuple[str, str, Json, Any]]) -> Json:
     """Outside the API: no token, but the same checks of host, origin and method."""
     return {
         "get": {
@@ -366,8 +391,8 @@ def _plain(name: str, sentence: str, answers: dict[str, tuple[str, str, Json]]) 
             "summary": sentence,
             "security": [],
             "responses": {
-                status: {"description": words, "content": {kind: {"schema": schema}}}
-                for status, (words, kind, schema) in answers.items()
+                status: {"description": words, "content": {kind: {"schema": schema, "example": example}}}
+                for status, (words, kind, schema, example) in answers.items()
             }
             | {str(status): _refused(status) for status in OUTSIDE},
         }
