@@ -11,7 +11,7 @@ from uuid import UUID
 
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.blind import fingerprint
-from holdfast.domain.access import Op, may_flag, sees
+from holdfast.domain.access import Op, may_flag
 from holdfast.domain.coach import Advice
 from holdfast.domain.entry import BYTES, Change, Content, Entry
 from holdfast.domain.errors import (
@@ -52,6 +52,7 @@ from holdfast.operations.resolve import (
     require_delete,
     require_flagging,
     seek,
+    seen,
 )
 from holdfast.storage.codec import blind_body
 from holdfast.storage.sealed import Head, Place
@@ -406,7 +407,7 @@ def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
 
 
 def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) -> Entry:
-    before = _seen(ready, head, tx.now)
+    before = seen(ready.entered, head, tx.now)  # nothing else comes along with new words
     content, always = ready.content, _always_inject(ready, before)
     if before is not None and ready.profile.keeps_omitted:
         content = _keep_omitted(content, before.content, ready.draft)
@@ -420,12 +421,6 @@ def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) ->
         keep=engine.limits.revisions,
         body_terms=ready.body_terms,
     )
-
-
-def _seen(ready: _Ready, head: Head, now: int) -> Entry | None:
-    """What stood there, if the writer may see it: nothing of what waits for a person comes along with new words."""
-    entered, entry = ready.entered, head.entry
-    return entry if entry is not None and sees(entered.caller, entered.space, entry, now) else None
 
 
 def _always_inject(ready: _Ready, before: Entry | None) -> bool:

@@ -120,6 +120,12 @@ def require_creator(engine: Engine, entered: Entered, head: Head) -> None:
     require_delete(engine, entered, head)
 
 
+def seen(entered: Entered, head: Head, now: int) -> Entry | None:
+    """The entry, if it can be opened and the caller may see it."""
+    entry = head.entry
+    return entry if entry is not None and sees(entered.caller, entered.space, entry, now) else None
+
+
 def require_flagging(entered: Entered) -> None:
     """For changing the words of what always applies: they steer every later turn, as making it apply did."""
     if not may_flag(entered.caller, entered.space, entered.level):
