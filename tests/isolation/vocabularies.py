@@ -17,6 +17,7 @@ from holdfast.entrypoints.python import Memory, Own
 from tests.support import FixedClock
 
 NOTHING, SEARCH, READ, READWRITE, MANAGE = range(5)
+ACTIONS = {"create": "set", "view": "get", "delete": "delete"}
 LEVELS = {"search": SEARCH, "read": READ, "readwrite": READWRITE}
 CHAT, SYSTEM = "standup", "crm"
 PRIVATE = ("files", "assistant")
@@ -399,11 +400,26 @@ def _address(world: World, actor: Actor, place: Place) -> dict[str, Any]:
     return {"store": place.named}
 
 
+def _memory(
+    world: World, actor: Actor, place: Place, command: str, key: str, **more: Any
+) -> Callable[[], Any]:
+    """The same request in one of the three vocabularies."""
+    at, way = _address(world, actor, place), world.rng.choice(("path", "key", "action"))
+    said: dict[str, Any] = {"command": command, "key": key, **at, **more}
+    if way == "path" and at != {"scope": "user"}:
+        folder = "/memories" if at == {"scope": "agent"} else f"/memories/shared/{place.named}"
+        said = {"command": command, "path": f"{folder}/{key}", **more}
+    elif way == "action" and command in ACTIONS:
+        value = {"value": more["content"]} if "content" in more else {}
+        said = {"action": ACTIONS[command], "key": key, **at, **value}
+    return lambda: world.doors[actor].stores.memory(**said)
+
+
 @step(8)
 def create(world: World) -> None:
     actor, place, mark = world.actor(), world.place(), world.new_mark()
-    key, at = _key(world, actor, "stores", place), _address(world, actor, place)
-    call = lambda: world.doors[actor].stores.memory("create", key=key, content=_text(mark), **at)  # noqa: E731
+    key = _key(world, actor, "stores", place)
+    call = _memory(world, actor, place, "create", key, content=_text(mark))
     allowed = world.level(actor, place) >= READWRITE
     if world.ask(call, allowed, f"create in {place.named} by {actor.name}") is not None:
         world.keep(place, actor, "stores", key, mark)
@@ -415,8 +431,8 @@ def view(world: World) -> None:
     if not rows:
         return
     row = world.rng.choice(rows)
-    at, allowed = _address(world, actor, row.place), world.level(actor, row.place) >= READ
-    call = lambda: (world.doors[actor].stores.memory("view", key=row.key, **at), True)  # noqa: E731
+    asked, allowed = _memory(world, actor, row.place, "view", row.key), world.level(actor, row.place) >= READ
+    call = lambda: (asked(), True)  # noqa: E731
     viewed = world.ask(call, allowed, f"view in {row.place.named} by {actor.name}")
     if viewed is not None:
         world.look(actor, viewed, READ)
@@ -446,14 +462,25 @@ def search(world: World) -> None:
     world.equal(row.mark in str(found), world.sees(actor, row, SEARCH), f"whether {actor.name} finds it")
 
 
+@step(2)
+def search_for_nothing(world: World) -> None:
+    """Who may only search is listed nothing."""
+    actor = world.actor()
+    query = world.rng.choice(("", "?", " - "))
+    world.look(actor, world.doors[actor].stores.memory("search", query=query, limit=50), READ)
+    place = world.place()
+    call = lambda: world.doors[actor].recall(query, spaces=[place.named])  # noqa: E731
+    world.ask(call, world.level(actor, place) >= READ, f"recall of nothing in {place.named} by {actor.name}")
+
+
 @step(3)
 def edit(world: World) -> None:
     rows = world.live("stores")
     if not rows:
         return
     actor, row, mark = world.actor(), world.rng.choice(rows), world.new_mark()
-    at, allowed = _address(world, actor, row.place), world.level(actor, row.place) >= READWRITE
-    call = lambda: world.doors[actor].stores.memory("edit", key=row.key, old_str=row.mark, new_str=mark, **at)  # noqa: E731
+    allowed = world.level(actor, row.place) >= READWRITE
+    call = _memory(world, actor, row.place, "edit", row.key, old_str=row.mark, new_str=mark)
     if world.ask(call, allowed, f"edit in {row.place.named} by {actor.name}") is not None:
         row.old.append(row.mark)
         row.mark = mark
@@ -466,15 +493,35 @@ def delete(world: World) -> None:
     if not rows:
         return
     actor, row = world.actor(), world.rng.choice(rows)
-    at = _address(world, actor, row.place)
-    allowed = (
-        row.owner is actor
-        and world.level(actor, row.place) >= READWRITE
-        and (row.place.kind != "system" or world.level(actor, row.place) == MANAGE)
-    )
-    call = lambda: world.doors[actor].stores.memory("delete", key=row.key, **at)  # noqa: E731
-    if world.ask(call, allowed, f"delete in {row.place.named} by {actor.name}") is not None:
+    call = _memory(world, actor, row.place, "delete", row.key)
+    if (
+        world.ask(call, _removes(world, actor, row), f"delete in {row.place.named} by {actor.name}")
+        is not None
+    ):
         row.gone = True
+
+
+def _removes(world: World, actor: Actor, row: Row) -> bool:
+    level = world.level(actor, row.place)
+    return row.owner is actor and level >= (MANAGE if row.place.kind == "system" else READWRITE)
+
+
+@step(3)
+def rename(world: World) -> None:
+    """Within a store, or into another one: only who may delete an entry, and only where they may write."""
+    rows = world.live("stores")
+    if not rows:
+        return
+    actor, row, key = world.actor(), world.rng.choice(rows), f"k{next(world.numbers)}"
+    to = row.place if world.rng.random() < 0.5 else world.place()
+    own = to.owner == actor.name and to.kind != "shared"
+    name = f"/memories/{key}" if own else f"/memories/shared/{to.named}/{key}"
+    if to is row.place:
+        name = world.rng.choice((name, key))
+    allowed = _removes(world, actor, row) and world.level(actor, to) >= READWRITE
+    call = _memory(world, actor, row.place, "rename", row.key, new_str=name)
+    if world.ask(call, allowed, f"rename from {row.place.named} to {to.named} by {actor.name}") is not None:
+        row.place, row.key = to, key
 
 
 @step(2)
