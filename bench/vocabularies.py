@@ -38,6 +38,14 @@ def _commands(memory: Memory) -> list[Line]:
     bot.stores.memory("create", path="/memories/colours", content="red and blue")
     twin.remember("red and blue", key="colours")
     tool = bot.stores.memory
+    moves, moved, deletes, deleted = count(), count(), count(), count()
+    for own in (
+        lambda key: tool("create", path=f"/memories/{key}", content="x"),
+        lambda key: twin.remember("x", key=key),
+    ):
+        own("moved/0")
+        for number in range(TURNS * CALLS + 1):
+            own(f"old/{number}")
     pairs: list[tuple[str, Callable[[int], object], Callable[[int], object], int]] = [
         (
             "view",
@@ -55,6 +63,20 @@ def _commands(memory: Memory) -> list[Line]:
             "edit",
             lambda _: tool("edit", path="/memories/colours", old_str="red", new_str="red"),
             lambda _: REPLACED.show(twin.replace("colours", old="red", new="red")),
+            CALLS,
+        ),
+        (
+            "rename",
+            lambda _: tool(
+                "rename", path=f"/memories/moved/{(at := next(moves))}", new_str=f"moved/{at + 1}"
+            ),
+            lambda _: ENTRY.show(twin.rename(f"moved/{(at := next(moved))}", new_key=f"moved/{at + 1}")),
+            CALLS,
+        ),
+        (
+            "delete",
+            lambda _: tool("delete", path=f"/memories/old/{next(deletes)}"),
+            lambda _: ENTRY.show(twin.trash(f"old/{next(deleted)}")),
             CALLS,
         ),
         (
