@@ -135,3 +135,14 @@ def test_they_do_so_too_over_many_spaces_that_are_ranked_together(doors: list[Ow
         assert [(hit.key, hit.score, hit.why) for hit in there] == [
             (hit.key, hit.score, hit.why) for hit in on_sqlite.recall(question["text"], explain=True)
         ], question["text"]
+
+
+@pytest.mark.parametrize("embedder", ["none"])
+def test_a_namespace_narrows_a_search_on_both(memories: tuple[Memory, Memory]) -> None:
+    for memory in memories:
+        bot = memory.agent("bot")
+        for number in range(LIMIT):
+            bot.stores.memory("create", key=f"plain-{number}", content="walrus walrus")
+        bot.stores.memory("create", key="of-billing", content="a walrus", namespace="billing")
+        found = bot.stores.memory("search", query="walrus", namespace="billing", limit=5)["entries"]
+        assert [(hit["key"], hit["namespace"]) for hit in found] == [("of-billing", "billing")]
