@@ -107,6 +107,15 @@ def test_the_difference_of_an_edit_shows_forty_characters_around_it(memory: Memo
     assert done["diff"] == f"- {'a' * 40}OLD{'b' * 40}\n+ {'a' * 40}new{'b' * 40}"
 
 
+def test_the_difference_of_an_edit_shows_what_was_kept_without_secrets(memory: Memory) -> None:
+    bot = memory.agent("bot")
+    create(bot, content="the login is HERE, ask Mia")
+    done = bot.stores.memory("edit", path=PATH, old_str="HERE", new_str="password: hunter2-and-more")
+    assert "hunter2" not in str(done)
+    assert done["diff"].splitlines() == ["- the login is HERE, ask Mia", f"+ {value(bot)}"]
+    assert done["redacted"] == 1
+
+
 def test_an_edit_takes_both_passages_literally(memory: Memory) -> None:
     bot = memory.agent("bot")
     create(bot, content="costs $5 (a.c)")

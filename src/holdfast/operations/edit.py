@@ -60,8 +60,8 @@ class Replaced:
 
     entry: Edited
     occurrences: int
-    at: int = 0
-    """Where in the text the one that was replaced stood."""
+    before: str = ""
+    """The text as it was; what it is now may have secrets taken out anywhere."""
 
 
 def edit(engine: Engine, caller: Caller, target: Target, changes: Changes) -> Job[Edited]:
@@ -129,7 +129,7 @@ def replace_text(
         changes = Changes(text=text.replace(old, new, 1))
         content = _changed(engine, opened(head), changes)
         revised = _revise(engine, sealed, sought.entered, place, head, content, changes, "edit")
-        return Replaced(revised, occurrences, text.find(old))
+        return Replaced(revised, occurrences, text)
 
     return write
 

@@ -256,16 +256,20 @@ def _created(seat: Seat, spot: Spot, kept: Remembered) -> str:
 
 def _edited(seat: Seat, spot: Spot, old: str, new: str, done: Replaced) -> Answer:
     """Where the passage stood, before and after, and how often it had occurred: only the first was replaced."""
-    text, at = done.entry.text, done.at
-    before, after = text[max(0, at - AROUND) : at], text[at + len(new) : at + len(new) + AROUND]
+    at = done.before.find(old)
+    end = at + len(old)
+    before, after = done.before[max(0, at - AROUND) : at], done.before[end : end + AROUND]
+    kept = seat.engine.scrub(f"{before}{new}{after}")
     answer: dict[str, Any] = {
         "edited": _path(seat, spot),
         "occurrences": done.occurrences,
-        "diff": f"- {before}{old}{after}\n+ {before}{new}{after}",
+        "diff": f"- {before}{old}{after}\n+ {kept.text}",
     }
-    return (
-        answer | {"advice": [each._asdict() for each in done.entry.advice]} if done.entry.advice else answer
-    )
+    if kept.count:
+        answer["redacted"] = kept.count
+    if done.entry.advice:
+        answer["advice"] = [each._asdict() for each in done.entry.advice]
+    return answer
 
 
 def _rename(seat: Seat, spot: Spot, to: Spot) -> Job[Entry]:
