@@ -10,7 +10,7 @@ import itertools
 import json
 from collections.abc import Callable
 from threading import Event
-from typing import Any
+from typing import Any, Protocol
 
 import httpx2
 
@@ -41,7 +41,7 @@ class NotOffered(Exception):
 class Tools:
     """Calls tools by JSON-RPC, one request each."""
 
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, url: str, token: str, _: object = None) -> None:
         self._url = url
         self._http = httpx2.Client(
             headers={
@@ -59,16 +59,10 @@ class Tools:
         self._http.close()
 
     def call(self, surface: str, tool: Tool, said: dict[str, Any]) -> Any:
-        answered = self._ask(surface, tool, said)
-        if answered.get("resultType") == "input_required":
-            answered = self._ask(
-                surface, tool, said, requestState=answered["requestState"], inputResponses=YES
-            )
-        shown = answered["structuredContent"]
-        if answered.get("isError"):
-            raise error_named(shown["code"], shown["error" if tool.plain_errors else "message"])
-        # What is no object is sent inside one, as the protocol wants it.
-        return tool.call.answer.read(shown["result"] if shown.keys() == {"result"} else shown)
+        told = self._ask(surface, tool, said)
+        if told.get("resultType") == "input_required":
+            told = self._ask(surface, tool, said, requestState=told["requestState"], inputResponses=YES)
+        return answered(tool, told["structuredContent"], refused=told.get("isError", False))
 
     def _ask(self, surface: str, tool: Tool, said: dict[str, Any], **more: Any) -> Any:
         params = {"name": tool.name, "arguments": said, "_meta": META, **more}
@@ -82,10 +76,29 @@ class Tools:
         return told["result"]
 
 
+def answered(tool: Tool, shown: Any, *, refused: bool) -> Any:
+    """What the structured answer of a tool says."""
+    if refused:
+        raise error_named(shown["code"], shown["error" if tool.plain_errors else "message"])
+    # What is no object is sent inside one, as the protocol wants it.
+    return tool.call.answer.read(shown["result"] if shown.keys() == {"result"} else shown)
+
+
+class Caller(Protocol):
+    """Somebody's tools, however they are called."""
+
+    def call(self, surface: str, tool: Tool, said: dict[str, Any]) -> Any: ...
+
+    def close(self) -> None: ...
+
+
+Connect = Callable[[str, str, asyncio.AbstractEventLoop], Caller]
+
+
 class Spoken:
     """A vocabulary whose tools are called as such; what is said beyond what a tool takes goes over HTTP."""
 
-    def __init__(self, client: Any, tools: Tools, surface: str = "core") -> None:
+    def __init__(self, client: Any, tools: Caller, surface: str = "core") -> None:
         self._client = client
         self._tools = tools
         self._surface = surface
@@ -118,11 +131,12 @@ class Spoken:
 class SpokenMemory(Served):
     """A memory whose users are served by agents."""
 
-    def __init__(self, memory: Memory, host: Host) -> None:
+    def __init__(self, memory: Memory, host: Host, connect: Connect = Tools) -> None:
         self._door: AgentDoor | None = None
         self._host = host
+        self._connect = connect
         self._over = asyncio.Event()
-        self._spoken: list[Tools] = []
+        self._spoken: list[Caller] = []
         super().__init__(memory, host, self._open)
         ready = Event()
         self._holding = asyncio.run_coroutine_threadsafe(self._hold(ready), host.loop)
@@ -140,7 +154,7 @@ class SpokenMemory(Served):
 
     def _client(self, subject: str, **claims: Any) -> Client:
         client = super()._client(subject, **claims)
-        tools = Tools(f"{self._url}/mcp", self.tokens[-1])
+        tools = self._connect(f"{self._url}/mcp", self.tokens[-1], self._host.loop)
         self._spoken.append(tools)
         return Spoken(client, tools)  # type: ignore[return-value]
 

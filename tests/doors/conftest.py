@@ -22,6 +22,11 @@ SPOKEN = frozenset(
     )
 )
 """Where what is proven is offered as a tool: there MCP is a door too; elsewhere it would be HTTP once more."""
+IN_SESSIONS = frozenset(
+    f"test_{name}"
+    for name in ("facts", "forget", "corpus", "context", "files", "kv", "stores", "assistant", "proposals")
+)
+"""Where the SDK's client calls the tools too, in the handshake era."""
 TYPED = frozenset(f"test_{name}" for name in ("bad_input", "facts", "files", "assistant", "forget"))
 """Where a user's calls are proven that `holdfast call` makes too."""
 
@@ -46,7 +51,8 @@ def clock() -> FixedClock:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "door" in metafunc.fixturenames:
         module = metafunc.module.__name__.rpartition(".")[2]
-        more = [name for name, modules in {"mcp": SPOKEN, "cli": TYPED}.items() if module in modules]
+        doors = {"mcp": SPOKEN, "mcp, sessions": IN_SESSIONS, "cli": TYPED}
+        more = [name for name, modules in doors.items() if module in modules]
         metafunc.parametrize("door", [*DOORS, *more], indirect=True)
 
 

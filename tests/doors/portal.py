@@ -14,6 +14,7 @@ from holdfast.entrypoints.python import AsyncMemory, Memory
 from tests.doors.agents import SpokenMemory
 from tests.doors.commands import TypedMemory
 from tests.doors.served import Host, Served
+from tests.doors.sessions import Sessions
 from tests.support import FixedClock
 
 KEY = "5e" * 32
@@ -80,7 +81,7 @@ class Door:
     @property
     def source(self) -> str:
         """Who is taken to write what a user's door writes: through MCP their model does."""
-        return "agent" if self.name == "mcp" else "user"
+        return "agent" if self.name.startswith("mcp") else "user"
 
     def open(
         self,
@@ -104,6 +105,8 @@ class Door:
             memory = holdfast.open(where, **options)
         elif self.name == "mcp":
             memory = cast(Memory, SpokenMemory(holdfast.open(where, **options), self._host))
+        elif self.name == "mcp, sessions":
+            memory = cast(Memory, SpokenMemory(holdfast.open(where, **options), self._host, Sessions))
         elif self.name == "cli":
             memory = cast(Memory, TypedMemory(holdfast.open(where, **options)))
         elif self.name == "http":

@@ -51,6 +51,10 @@ class Host:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_until_complete(self._server.serve())
+        left = asyncio.all_tasks(self._loop)  # what watches for the end of streams knows no end itself
+        for task in left:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         self._loop.run_until_complete(self._loop.shutdown_default_executor())
         self._loop.close()
 
