@@ -112,6 +112,7 @@ class TestAServerThatIsGone:
         store = open_database(dsn, patience=QUICK, connections=2)
         try:
             make_spaces(store)
+            store._connections._pool.wait(60)  # none is still on its way to the server that is there
             store._connections.dsn = "postgresql://nobody@127.0.0.1:1/none"
             store._connections._pool.conninfo = store._connections.dsn
             _end_connections(dsn)
