@@ -47,6 +47,7 @@ from holdfast.contracts.rows import (
 )
 
 T = TypeVar("T")
+G = TypeVar("G", contravariant=True)
 
 
 class EntryReads(Protocol):
@@ -397,6 +398,18 @@ class Transaction(Protocol):
 Job = Callable[[Transaction], T]
 
 
+class Answer(Protocol[G]):
+    """Where the outcome of a job goes, told by a thread of the store: a future, or what stands for one."""
+
+    def set_running_or_notify_cancel(self) -> bool:
+        """False when nobody waits any more."""
+        ...
+
+    def set_result(self, result: G) -> None: ...
+
+    def set_exception(self, exception: BaseException | None) -> None: ...
+
+
 class Store(Protocol):
     @property
     def entries(self) -> EntryReads: ...
@@ -464,6 +477,10 @@ class Store(Protocol):
     def submit(self, job: Job[T]) -> Future[T]:
         """Runs the job in a transaction; the future holds its result once that is durable, or its error. A job may be
         run again in a new transaction before it is answered, so it must have no effect but on the transaction."""
+        ...
+
+    def submit_to(self, job: Job[T], answer: Answer[T]) -> None:
+        """The same for whoever has a place of its own for the outcome: a future costs more than a short job."""
         ...
 
     def write(self, job: Job[T]) -> T:

@@ -20,9 +20,9 @@ from holdfast.domain.coach_words import (
     LIVE,
     LOOKALIKES,
     NOW,
-    READING,
+    NOW_WORDS,
+    READINGS,
     RELATIVE,
-    STATES,
     TRIGGERS,
     WORDS,
     Sign,
@@ -101,11 +101,10 @@ def doubts(text: str, *, dated: bool = False, trusted: bool = True) -> tuple[Cod
 
 def _is_live_state(plain: str, held: frozenset[str]) -> bool:
     """A reading, or a state said to hold now. What holds on a condition (`when`, `if`) is a lasting fact."""
-    if all(words.isdisjoint(held) for words in STATES):
-        return False
-    if READING.search(plain):
-        return True
-    return any(
+    for reading in READINGS:
+        if _matches(reading, plain, held):
+            return True
+    return not NOW_WORDS.isdisjoint(held) and any(
         LIVE.search(sentence)
         for sentence in _SENTENCE_ENDS.split(plain)
         if NOW.search(sentence) and not _CONDITION.search(sentence)

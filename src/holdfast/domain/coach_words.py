@@ -266,7 +266,7 @@ LOOKALIKES = str.maketrans("аеорсухіѕјԁӏαιορνκτ013457@$", "ae
 """Cyrillic and Greek letters, digits and signs that pass for Latin letters."""
 ENCODED = re.compile(r"[A-Za-z0-9+/]{24,4000}")
 
-_NOW = _any(
+NOW_WORDS = _any(
     """currently now moment present presently today tonight morning afternoon evening hour minute still just since
     ongoing
     zurzeit derzeit momentan gerade aktuell heute actuellement ahora actualmente"""
@@ -286,23 +286,43 @@ LIVE = re.compile(
     r"|disk usage|memory usage"
     r"|load average|queue depth|backlog|burn rate|error budget|störung|ausfall|in progress|rolled back)\b"
 )
-_READING = _any(
-    """cpu memory ram disk load latency rate availability uptime queue backlog throughput traffic p50 p90 p95 p99 status
-    state health incident incidents alert alerts outage outages"""
+_INCIDENTS = _any("incident incidents alert alerts outage outages")
+READINGS = (
+    Sign(
+        (
+            _any(
+                """cpu memory ram disk load latency rate availability uptime queue backlog throughput traffic
+                p50 p90 p95 p99"""
+            ),
+            _any("is are at was"),
+        ),
+        re.compile(
+            r"\b(?:cpu|memory|ram|disk|load|latency|(?:error|success|burn) rate|availability|uptime|queue|backlog"
+            r"|throughput|traffic|p\d\d)\b[^.\n]{0,24}?\b(?:is|are|at|was)\s(?:now |currently |at |about |around )?"
+            r"\d[\d.,]{0,12}\s?(?:%|percent|ms\b|s\b|rps\b|qps\b|gb\b|mb\b|x\b)"
+        ),
+    ),
+    Sign(
+        (
+            _any("status state health"),
+            _any("up down ok healthy unhealthy degraded failing green red critical firing operational"),
+        ),
+        re.compile(
+            r"\b(?:status|state|health)\s?(?:is|=|:)\s?(?:now |currently )?(?:up|down|ok|healthy|unhealthy"
+            r"|degraded|failing|green"
+            r"|red|critical|firing|operational)\b(?![^.\n]{0,30}\b(?:when|if|means)\b)"
+        ),
+    ),
+    Sign(
+        (_INCIDENTS, _any("open ongoing active unresolved firing")),
+        re.compile(
+            r"\b(?:there (?:is|are)|we have) (?:an? |\d+ |no )?(?:open|ongoing|active|unresolved) (?:incidents?"
+            r"|outages?|alerts?)"
+            r"|\b\d+ (?:open|active|firing|unresolved) (?:incidents?|alerts?)\b"
+        ),
+    ),
 )
-READING = re.compile(
-    r"\b(?:cpu|memory|ram|disk|load|latency|(?:error|success|burn) rate|availability|uptime|queue|backlog|throughput"
-    r"|traffic|p\d\d)\b[^.\n]{0,24}?\b(?:is|are|at|was)\s(?:now |currently |at |about |around )?\d[\d.,]{0,12}\s?"
-    r"(?:%|percent|ms\b|s\b|rps\b|qps\b|gb\b|mb\b|x\b)"
-    r"|\b(?:status|state|health)\s?(?:is|=|:)\s?(?:now |currently )?(?:up|down|ok|healthy|unhealthy"
-    r"|degraded|failing|green"
-    r"|red|critical|firing|operational)\b(?![^.\n]{0,30}\b(?:when|if|means)\b)"
-    r"|\b(?:there (?:is|are)|we have) (?:an? |\d+ |no )?(?:open|ongoing|active|unresolved) (?:incidents?"
-    r"|outages?|alerts?)"
-    r"|\b\d+ (?:open|active|firing|unresolved) (?:incidents?|alerts?)\b"
-)
-STATES = (_NOW, _READING)
-"""A text without any of these says nothing about a state."""
+"""What was read off something at one moment."""
 
 _RELATIVE = _any(
     """today yesterday tomorrow tonight next last coming ago week weekend month morning afternoon evening days weeks
@@ -321,11 +341,10 @@ RELATIVE = Sign(
         r"|demain|aujourd'hui|la semaine prochaine|mañana|ayer|la próxima semana)\b"
     ),
 )
+_SIGNS = (*ADDRESSING, *READINGS, RELATIVE)
 FAR_RELATIVE = ("昨日", "明日", "今日", "来週", "先週", "昨天", "明天", "今天", "下周", "上周")
 
-TRIGGERS = frozenset().union(
-    *(words for sign in (*ADDRESSING, RELATIVE) for words in sign.needs[:1]), *STATES
-)
+TRIGGERS = NOW_WORDS.union(*(words for sign in _SIGNS for words in sign.needs[:1]))
 """Every pattern above needs at least one of these words."""
-KNOWN = frozenset().union(*(words for sign in (*ADDRESSING, RELATIVE) for words in sign.needs), *STATES)
+KNOWN = NOW_WORDS.union(*(words for sign in _SIGNS for words in sign.needs))
 """All words that a pattern needs."""

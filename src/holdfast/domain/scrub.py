@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from holdfast.domain.secret_shapes import (
     LONG,
+    LONG_MARKED,
     Span,
     card_numbers,
     marked,
@@ -65,11 +66,13 @@ _FAR_STEMS = ("パスワード", "密码", "密碼", "비밀번호")
 def _spans(text: str, cards: bool) -> list[Span]:
     spans: list[Span] = []
     words = text.split()
-    if max(map(len, words), default=0) >= LONG:
+    longest = max(map(len, words), default=0)
+    if longest >= LONG:
         long = [word for word in words if len(word) >= LONG]
         if may_hold_token(long):
             spans += tokens(text)
-        spans += marked(text)
+        if longest >= LONG_MARKED:
+            spans += marked(text)
         if "-----BEGIN" in text:
             spans += private_keys(text)
     if "://" in text:

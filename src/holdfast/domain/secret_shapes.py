@@ -181,6 +181,8 @@ MARKED = (
 )
 
 LONG = 16
+"""No token is shorter, and none of those that are marked shorter than this:"""
+LONG_MARKED = 36
 _LONG_RUN = re.compile(r"[!-~]{16,}+")
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
 from contextlib import suppress
-from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
+from functools import wraps
+from threading import local
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from holdfast.domain.errors import Unavailable
 from holdfast.operations.engine import TRIES, Engine
@@ -96,24 +95,45 @@ def carry_out(seat: Seat, work: Work[T]) -> T:
 
 
 async def carry_out_async(seat: Seat, work: Work[T]) -> T:
-    if seat.is_off:
+    engine = seat.engine_or_none
+    if engine is None:
         return _off(seat, work)
     if isinstance(work, Read) and not (work.aside or seat.is_remote):
         return work.run()
     if isinstance(work, Steps | Read):
         return await asyncio.to_thread(work.run)
     if seat.is_remote:
-        return await asyncio.to_thread(seat.engine.write, work)
-    return await _write(seat.engine, work)
-
-
-async def _write(engine: Engine, work: Write[T]) -> T:
+        return await asyncio.to_thread(engine.write, work)
     for _ in range(TRIES):
         try:
-            return await _landing(engine.submit(work))
+            return await _landing().wait_for(engine, work)
         except StaleKeys as stale:
             engine.refresh(stale)
-    return await _landing(engine.submit(work))
+    return await _landing().wait_for(engine, work)
+
+
+class _Flight(Generic[T]):
+    """A write on its way: what the writer's thread tells of it, until the loop looks."""
+
+    __slots__ = ("_landing", "error", "result", "waiting")
+
+    def __init__(self, landing: _Landing, waiting: asyncio.Future[T]) -> None:
+        self._landing = landing
+        self.waiting = waiting
+        self.result: T | None = None
+        self.error: BaseException | None = None
+
+    def set_running_or_notify_cancel(self) -> bool:
+        """Only the loop knows whether anybody still waits."""
+        return True
+
+    def set_result(self, result: T) -> None:
+        self.result = result
+        self._landing.land(self)
+
+    def set_exception(self, exception: BaseException | None) -> None:
+        self.error = exception
+        self._landing.land(self)
 
 
 class _Landing:
@@ -121,44 +141,49 @@ class _Landing:
     system call: it is woken once for all that are done by then."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._done: deque[tuple[asyncio.Future[Any], Future[Any]]] = deque()
+        self.loop = loop
+        self._done: deque[_Flight[Any]] = deque()
         self._woken = False
 
-    def wait_for(self, work: Future[T]) -> asyncio.Future[T]:
-        waiting: asyncio.Future[T] = self._loop.create_future()
-        work.add_done_callback(partial(self._land, waiting))
+    def wait_for(self, engine: Engine, work: Write[T]) -> asyncio.Future[T]:
+        waiting: asyncio.Future[T] = self.loop.create_future()
+        engine.submit_to(work, _Flight(self, waiting))
         return waiting
 
-    def _land(self, waiting: asyncio.Future[Any], work: Future[Any]) -> None:
-        self._done.append((waiting, work))
+    def land(self, flight: _Flight[Any]) -> None:
+        self._done.append(flight)
         if not self._woken:
             self._woken = True
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                self._loop.call_soon_threadsafe(self._tell)
+                self.loop.call_soon_threadsafe(self._tell)
 
     def _tell(self) -> None:
         self._woken = False  # before looking: what lands from now on wakes the loop again
         while self._done:
-            waiting, work = self._done.popleft()
+            flight = self._done.popleft()
+            waiting = flight.waiting
             if waiting.cancelled():
                 continue
-            if (error := work.exception()) is not None:
-                waiting.set_exception(error)
+            if flight.error is not None:
+                waiting.set_exception(flight.error)
             else:
-                waiting.set_result(work.result())
+                waiting.set_result(flight.result)
 
 
-_landings: WeakKeyDictionary[asyncio.AbstractEventLoop, _Landing] = WeakKeyDictionary()
-"""One a loop; it goes with its loop."""
+class _Here(local):
+    """A thread runs one loop at a time; what lands there goes with it."""
+
+    landing: _Landing | None = None
 
 
-def _landing(work: Future[T]) -> asyncio.Future[T]:
-    loop = asyncio.get_running_loop()
-    place = _landings.get(loop)
-    if place is None:
-        place = _landings[loop] = _Landing(loop)
-    return place.wait_for(work)
+_here = _Here()
+
+
+def _landing() -> _Landing:
+    loop, landing = asyncio.get_running_loop(), _here.landing
+    if landing is None or landing.loop is not loop:
+        landing = _here.landing = _Landing(loop)
+    return landing
 
 
 def _off(seat: Seat, work: Work[T]) -> T:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
-from holdfast.contracts.storage import Job
+from holdfast.contracts.storage import Answer, Job
 from holdfast.domain.access import ALL_RULES, Rules
 from holdfast.domain.agent import AgentSettings
 from holdfast.domain.limits import Limits
@@ -131,6 +131,11 @@ class Engine:
         """Starts a write. When keys change under it, it is prepared again where its result is awaited."""
         self._begin()
         return self.sealed.store.submit(work.prepare())
+
+    def submit_to(self, work: Write[T], answer: Answer[T]) -> None:
+        """The same for whoever has a place of its own for the outcome."""
+        self._begin()
+        self.sealed.store.submit_to(work.prepare(), answer)
 
     def write(self, work: Write[T]) -> T:
         self._begin()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.contracts.storage import Job, Transaction
@@ -57,8 +57,6 @@ from holdfast.operations.resolve import (
 from holdfast.storage.codec import blind_body
 from holdfast.storage.sealed import Head, Place
 from holdfast.storage.sealed_transaction import SealedTransaction, State
-
-T = TypeVar("T")
 
 _FLAG_NEEDS_MANAGE = "Always-apply needs a person who manages this space."
 
@@ -127,14 +125,22 @@ def remember(
     similar: Callable[[UUID], list[Similar]] | None = None,
 ) -> Job[Remembered]:
     """With `similar` the answer can be asked for entries that say nearly the same."""
+    now = engine.clock()
+    # Not closures: of the many writes that wait for one commit each would hold a dozen small things for them.
+    return partial(_remember, engine, now, _ready(engine, caller, asked, now), similar)
 
-    def put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
-        kept = _write(engine, tx, ready)
-        if similar is not None and kept.id is not None:
-            kept.look = partial(similar, kept.id)
-        return kept
 
-    return _one(engine, caller, asked, put)
+def _remember(
+    engine: Engine,
+    now: int,
+    ready: _Ready,
+    similar: Callable[[UUID], list[Similar]] | None,
+    tx: Transaction,
+) -> Remembered:
+    kept = _write(engine, _settled(engine, now, ready, tx), ready)
+    if similar is not None and kept.id is not None:
+        kept.look = partial(similar, kept.id)
+    return kept
 
 
 class Kept(NamedTuple):
@@ -146,12 +152,13 @@ class Kept(NamedTuple):
 
 def keep(engine: Engine, caller: Caller, asked: Asked) -> Job[Kept]:
     """Remember, for vocabularies that answer with the entry itself and cannot repeat a request."""
+    now = engine.clock()
+    return partial(_keep, engine, now, _ready(engine, caller, asked, now))
 
-    def put(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Kept:
-        entry, _, _ = _put(engine, tx, ready)
-        return Kept(entry, fingerprint(ready.place.key, entry.value))
 
-    return _one(engine, caller, asked, put)
+def _keep(engine: Engine, now: int, ready: _Ready, tx: Transaction) -> Kept:
+    entry, _, _ = _put(engine, _settled(engine, now, ready, tx), ready)
+    return Kept(entry, fingerprint(ready.place.key, entry.value))
 
 
 def not_kept(limits: Limits, caller: Caller, asked: Asked, reason: str, now: int) -> Remembered:
@@ -210,19 +217,15 @@ def _look_ahead(tx: SealedTransaction, rows: list[_Ready]) -> None:
         tx.look_ahead(place, partition, owner, names)
 
 
-def _one(
-    engine: Engine, caller: Caller, asked: Asked, put: Callable[[Engine, SealedTransaction, _Ready], T]
-) -> Job[T]:
-    now = engine.clock()
-    ready = _prepare(engine, asked, *_enter(engine, caller, asked.space, now), now)
+def _ready(engine: Engine, caller: Caller, asked: Asked, now: int) -> _Ready:
+    return _prepare(engine, asked, *_enter(engine, caller, asked.space, now), now)
 
-    def write(tx: Transaction) -> T:
-        sealed = SealedTransaction(engine.sealed, tx, now)
-        if ready.place.new_key is not None:
-            sealed.settle(ready.place)
-        return put(engine, sealed, ready)
 
-    return write
+def _settled(engine: Engine, now: int, ready: _Ready, tx: Transaction) -> SealedTransaction:
+    sealed = SealedTransaction(engine.sealed, tx, now)
+    if ready.place.new_key is not None:
+        sealed.settle(ready.place)
+    return sealed
 
 
 def _enter(engine: Engine, caller: Caller, space: SpaceRef, now: int) -> tuple[Entered, Place]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 from holdfast.contracts.clock import Clock
+from holdfast.contracts.storage import Job
 from holdfast.domain.errors import InvalidField, Unavailable
 from holdfast.domain.limits import Limits, check_list, check_lookup_key, check_words
 from holdfast.domain.principal import Caller
@@ -50,10 +52,14 @@ class Seat:
 def remembering(
     seat: Seat, asked: Asked, similar: Callable[[UUID], list[Similar]] | None = None
 ) -> Write[Remembered]:
-    return Write(
-        lambda: remember.remember(seat.engine, seat.caller, asked, similar),
-        off=lambda: remember.not_kept(seat.limits, seat.caller, asked, seat.reason, seat.clock()),
-    )
+    off = None
+    if seat.engine_or_none is None:
+        off = partial(remember.not_kept, seat.limits, seat.caller, asked, seat.reason, seat.clock())
+    return Write(partial(_remember, seat, asked, similar), off)
+
+
+def _remember(seat: Seat, asked: Asked, similar: Callable[[UUID], list[Similar]] | None) -> Job[Remembered]:
+    return remember.remember(seat.engine, seat.caller, asked, similar)
 
 
 def key_of(key: object) -> str | None:

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from holdfast.contracts.rows import KeyRow
-from holdfast.contracts.storage import Job
+from holdfast.contracts.storage import Answer, Job
 from holdfast.storage.postgres.access import GrantReads, MemberReads, RuleReads
 from holdfast.storage.postgres.agents import AgentReads
 from holdfast.storage.postgres.audit import AuditReads
@@ -69,6 +69,9 @@ class PostgresStore:
 
     def submit(self, job: Job[T]) -> Future[T]:
         return self._writer.submit(job)
+
+    def submit_to(self, job: Job[T], answer: Answer[T]) -> None:
+        self._writer.submit_to(job, answer)
 
     def write(self, job: Job[T]) -> T:
         return self._writer.write(job)

@@ -17,7 +17,7 @@ import psycopg
 from psycopg import sql
 from psycopg.pq import TransactionStatus
 
-from holdfast.contracts.storage import Job
+from holdfast.contracts.storage import Answer, Job
 from holdfast.domain.errors import HoldfastError, Unavailable
 from holdfast.storage.postgres.access import GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.postgres.agents import AgentWrites
@@ -79,7 +79,7 @@ class Writer:
         self._connections = connections
         self._turns = BoundedSemaphore(at_once)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="holdfast-writer")
-        self._queues: dict[int, deque[tuple[Job[Any], Future[Any]]]] = {}
+        self._queues: dict[int, deque[tuple[Job[Any], Answer[Any]]]] = {}
         self._lock = Lock()
         self._closed = False
         self._vacuum = Vacuum(connections.dsn)
@@ -90,17 +90,20 @@ class Writer:
 
     def submit(self, job: Job[T]) -> Future[T]:
         future: Future[T] = Future()
+        self.submit_to(job, future)
+        return future
+
+    def submit_to(self, job: Job[T], answer: Answer[T]) -> None:
         caller = get_ident()
         with self._lock:
             if self._closed:
                 raise Unavailable(CLOSED)
             queue = self._queues.get(caller)
             if queue is None:
-                self._queues[caller] = deque([(job, future)])
+                self._queues[caller] = deque([(job, answer)])
                 self._threads.submit(self._serve, caller)
             else:
-                queue.append((job, future))
-        return future
+                queue.append((job, answer))
 
     def write(self, job: Job[T]) -> T:
         if get_ident() in self._queues:
@@ -123,15 +126,15 @@ class Writer:
                 if not queue:
                     del self._queues[caller]
                     return
-                job, future = queue.popleft()
-            if future.set_running_or_notify_cancel():
-                self._resolve(job, future)
+                job, answer = queue.popleft()
+            if answer.set_running_or_notify_cancel():
+                self._resolve(job, answer)
 
-    def _resolve(self, job: Job[Any], future: Future[Any]) -> None:
+    def _resolve(self, job: Job[Any], answer: Answer[Any]) -> None:
         try:
-            future.set_result(self._run(job))
+            answer.set_result(self._run(job))
         except BaseException as error:
-            future.set_exception(error)
+            answer.set_exception(error)
 
     def _run(self, job: Job[T]) -> T:
         """Some connections are left to readers, however many wait to write."""

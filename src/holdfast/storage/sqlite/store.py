@@ -11,7 +11,7 @@ from typing import TypeVar
 import apsw
 
 from holdfast.contracts.rows import KeyRow
-from holdfast.contracts.storage import Job
+from holdfast.contracts.storage import Answer, Job
 from holdfast.storage.sqlite.access import GrantReads, MemberReads, RuleReads
 from holdfast.storage.sqlite.agents import AgentReads
 from holdfast.storage.sqlite.audit import AuditReads
@@ -75,6 +75,9 @@ class SqliteStore:
 
     def submit(self, job: Job[T]) -> Future[T]:
         return self._writer.submit(job)
+
+    def submit_to(self, job: Job[T], answer: Answer[T]) -> None:
+        self._writer.submit_to(job, answer)
 
     def write(self, job: Job[T]) -> T:
         return self._writer.write(job)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import Future
 from threading import Condition, Lock, get_ident, main_thread
 from typing import Any
 
-from holdfast.contracts.storage import Job
+from holdfast.contracts.storage import Answer, Job
 from holdfast.domain.errors import Unavailable
 
 BATCH = 256
@@ -21,23 +20,24 @@ HEAL_SECONDS = 1.0
 
 
 class Task:
-    """A job and who waits for it: a future, a thread at a lock (which costs a fraction of a future), or nobody."""
+    """A job and who waits for it: an answer to be given, a thread at a lock (which costs a fraction of a future), or
+    nobody."""
 
     __slots__ = (
+        "answer",
         "committed",
         "erases",
         "erases_later",
         "error",
-        "future",
         "job",
         "lock",
         "result",
         "wakes_next",
     )
 
-    def __init__(self, job: Job[Any], future: Future[Any] | None = None) -> None:
+    def __init__(self, job: Job[Any], answer: Answer[Any] | None = None) -> None:
         self.job = job
-        self.future = future
+        self.answer = answer
         self.lock: Lock | None = None
         self.wakes_next = False
         self.result: Any = None
@@ -55,12 +55,12 @@ class Task:
     def resolve(self) -> None:
         if self.lock is not None:
             self.lock.release()
-        elif self.future is None or not self.future.set_running_or_notify_cancel():
+        elif self.answer is None or not self.answer.set_running_or_notify_cancel():
             return  # who waited has gone; what was written stays
         elif self.error is None:
-            self.future.set_result(self.result)
+            self.answer.set_result(self.result)
         else:
-            self.future.set_exception(self.error)
+            self.answer.set_exception(self.error)
 
 
 class Line:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import apsw
 
-from holdfast.contracts.storage import Job
+from holdfast.contracts.storage import Answer, Job
 from holdfast.domain.errors import Unavailable
 from holdfast.storage.sqlite.access import GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.sqlite.agents import AgentWrites
@@ -110,8 +110,11 @@ class Writer:
 
     def submit(self, job: Job[T]) -> Future[T]:
         future: Future[T] = Future()
-        self._line.join(Task(job, future))
+        self.submit_to(job, future)
         return future
+
+    def submit_to(self, job: Job[T], answer: Answer[T]) -> None:
+        self._line.join(Task(job, answer))
 
     def write(self, job: Job[T]) -> T:
         task = Task(job)
