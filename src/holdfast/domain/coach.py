@@ -24,8 +24,8 @@ from holdfast.domain.coach_words import (
     READINGS,
     RELATIVE,
     TRIGGERS,
-    WORDS,
     Sign,
+    words_of,
 )
 from holdfast.domain.entry import Source
 from holdfast.domain.standing_orders import gives_orders
@@ -86,7 +86,7 @@ def doubts(text: str, *, dated: bool = False, trusted: bool = True) -> tuple[Cod
     """What is doubtful about a text. `dated`: when it was said is known. What is not `trusted` is looked at for what
     hides: look-alike letters, characters that show nothing, encoded passages."""
     plain = _plain(text)
-    held = KNOWN.intersection(WORDS(plain))
+    held = KNOWN.intersection(words_of(plain))
     if TRIGGERS.isdisjoint(held) and len(text) <= OVERSIZE_CHARACTERS and trusted and plain.isascii():
         return ()
     found = [Code.OVERSIZE] if len(text) > OVERSIZE_CHARACTERS else []
@@ -128,7 +128,7 @@ def _brings_orders(text: str, plain: str) -> bool:
 
 def _addresses(text: str) -> bool:
     plain = _plain(text)
-    return _speaks_to_it(plain, KNOWN.intersection(WORDS(plain)))
+    return _speaks_to_it(plain, KNOWN.intersection(words_of(plain)))
 
 
 def _speaks_to_it(plain: str, held: frozenset[str]) -> bool:

@@ -256,14 +256,12 @@ def blind_words(key: DataKey, text: str) -> list[str]:
     """The blind terms of a text, in any order. Words recur, so those of a space are remembered as they were written."""
     if len(text) > _LONG_TEXT:
         return blind_terms(key, analyse(text))
-    known, terms, others = key.words.get, [], []
-    for word in text.split():
-        term = known(word)
-        if term is None:
-            others.append(word)
-        else:
-            terms.append(term)
-    return terms + _new_words(key, others) if others else terms
+    words = text.split()
+    found = list(map(key.words.get, words))
+    terms = list(filter(None, found))
+    if len(terms) == len(words):
+        return terms
+    return terms + _new_words(key, [word for word, term in zip(words, found, strict=True) if not term])
 
 
 def _new_words(key: DataKey, words: list[str]) -> list[str]:
