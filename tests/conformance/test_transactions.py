@@ -348,6 +348,14 @@ class TestResults:
         with pytest.raises(Refusal):
             store.write(raising())
 
+    def test_a_job_answers_where_it_is_told_to(self, store: Store) -> None:
+        good: Future[str] = Future()
+        bad: Future[None] = Future()
+        store.submit_to(lambda tx: "result", good)
+        store.submit_to(raising(), bad)
+        assert good.result(timeout=60) == "result"
+        assert isinstance(bad.exception(timeout=60), Refusal)
+
     def test_a_refused_job_that_is_waited_for_undoes_itself_too(self, store: Store, before: None) -> None:
         kept = answers(store)
         with pytest.raises(Refusal):

@@ -17,10 +17,10 @@ from holdfast.entrypoints.doors.handle import Handle
 from holdfast.entrypoints.python import Memory, Own
 from holdfast.operations import remember
 from holdfast.operations.answers import Page, Remembered
+from holdfast.operations.draft import Asked, Draft
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import SpaceRef
 from holdfast.operations.note_reads import READS
-from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.work import Write
 from holdfast.storage.codec import open_entry, seal_entry
 

@@ -10,7 +10,7 @@ from holdfast.domain.errors import AccessDenied, HoldfastError
 from holdfast.domain.principal import Principal
 from holdfast.domain.profile import ASSISTANT, FILES
 from holdfast.entrypoints.python import Memory, Own
-from holdfast.operations.remember import Draft
+from holdfast.operations.draft import Draft
 from tests.doors.looking import Call, keys, refusal, refused, unchanged, write_as
 from tests.doors.portal import Door
 

@@ -16,7 +16,7 @@ from holdfast.domain.context import CAUTION, CLOSE, EMPTY, OPEN
 from holdfast.domain.ids import split_entry_id
 from holdfast.domain.profile import ASSISTANT, CACHE, FILES, RUNS, STORES
 from holdfast.entrypoints.python import Memory, Own
-from holdfast.operations.remember import Draft
+from holdfast.operations.draft import Draft
 from holdfast.storage.codec import open_entry, seal_entry
 from tests.doors.looking import engine_of, handle_of, quarantine, refused, unchanged, write_as
 from tests.doors.portal import Door

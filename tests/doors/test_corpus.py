@@ -7,7 +7,7 @@ import pytest
 from holdfast import Cache
 from holdfast.domain.profile import CACHE
 from holdfast.entrypoints.python import Memory, Own
-from holdfast.operations.remember import Draft
+from holdfast.operations.draft import Draft
 from holdfast.surfaces.corpus import Documents
 from tests.doors.looking import quarantine, refused, write_as
 from tests.doors.portal import Door

@@ -11,7 +11,7 @@ from holdfast.domain.context import INDEX_BYTES, INDEX_LINES
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.profile import FILES
 from holdfast.entrypoints.python import Memory
-from holdfast.operations.remember import Draft
+from holdfast.operations.draft import Draft
 from holdfast.surfaces.files import FileChange
 from tests.doors.looking import keys, refused, unchanged, write_as
 from tests.doors.portal import Door

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.domain.profile import ASSISTANT, CACHE, FILES, RUNS, STORES
 from holdfast.entrypoints.python import Memory, Own
-from holdfast.operations.remember import Draft
+from holdfast.operations.draft import Draft
 from tests.doors.looking import engine_of, handle_of, keys, refused, snapshot, texts, unchanged, write_as
 from tests.doors.portal import Door
 from tests.support import FixedClock

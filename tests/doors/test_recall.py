@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from holdfast.domain.profile import ASSISTANT, CACHE, FILES, RUNS, STORES
 from holdfast.entrypoints.python import Memory, Own
-from holdfast.operations.remember import Draft
+from holdfast.operations.draft import Draft
 from tests.doors.looking import handle_of, keys, quarantine, refused, unchanged, write_as
 from tests.doors.neighbour import Neighbour
 from tests.doors.portal import Door

@@ -14,9 +14,9 @@ from holdfast.domain.run import LEARNABLE
 from holdfast.entrypoints.doors.calling import Context, Tool
 from holdfast.entrypoints.doors.handle import Handle
 from holdfast.entrypoints.python import Memory
+from holdfast.operations.draft import Draft
 from holdfast.operations.read import Listing, list_entries
 from holdfast.operations.record import record
-from holdfast.operations.remember import Draft
 from tests.doors.looking import engine_of, keys, refused, unchanged, write_as
 from tests.doors.portal import Door
 from tests.support import FixedClock

@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.domain.profile import FILES
 from holdfast.entrypoints.python import Memory, Own
-from holdfast.operations.remember import Draft
+from holdfast.operations.draft import Draft
 from tests.doors.embedders import HERE
 from tests.doors.looking import handle_of, keys, quarantine, refused, unchanged, write_as
 from tests.doors.portal import Door

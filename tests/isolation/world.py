@@ -14,8 +14,8 @@ from holdfast.domain.principal import Caller as EngineCaller
 from holdfast.domain.principal import parse_grantee
 from holdfast.domain.profile import ASSISTANT
 from holdfast.entrypoints.python import Memory
-from holdfast.operations.remember import Asked
-from holdfast.operations.remember import Draft as EngineDraft
+from holdfast.operations.draft import Asked
+from holdfast.operations.draft import Draft as EngineDraft
 from holdfast.operations.remember import remember as engine_remember
 from holdfast.operations.work import Write
 from tests.isolation import markers

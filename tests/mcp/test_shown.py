@@ -15,7 +15,7 @@ import holdfast
 from holdfast.domain.partition import Partition
 from holdfast.domain.profile import CORE
 from holdfast.entrypoints.python import Memory, Own
-from holdfast.operations.remember import Draft
+from holdfast.operations.draft import Draft
 from tests.doors.looking import quarantine, write_as
 from tests.http.serving import Service, serving_running
 from tests.mcp.talking import call, refused, talk, text

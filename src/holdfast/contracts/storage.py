@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 from uuid import UUID
 
 from holdfast.contracts.agents import AgentReads, AgentWrites
+from holdfast.contracts.answer import Answer
 from holdfast.contracts.copies import CopyReads, CopyWrites
 from holdfast.contracts.index import (
     DerivedReads,
@@ -47,7 +48,6 @@ from holdfast.contracts.rows import (
 )
 
 T = TypeVar("T")
-G = TypeVar("G", contravariant=True)
 
 
 class EntryReads(Protocol):
@@ -396,18 +396,6 @@ class Transaction(Protocol):
 
 
 Job = Callable[[Transaction], T]
-
-
-class Answer(Protocol[G]):
-    """Where the outcome of a job goes, told by a thread of the store: a future, or what stands for one."""
-
-    def set_running_or_notify_cancel(self) -> bool:
-        """False when nobody waits any more."""
-        ...
-
-    def set_result(self, result: G) -> None: ...
-
-    def set_exception(self, exception: BaseException | None) -> None: ...
 
 
 class Store(Protocol):

@@ -8,9 +8,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from holdfast.contracts.answer import Answer
 from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
-from holdfast.contracts.storage import Answer, Job
+from holdfast.contracts.storage import Job
 from holdfast.domain.access import ALL_RULES, Rules
 from holdfast.domain.agent import AgentSettings
 from holdfast.domain.limits import Limits

@@ -11,8 +11,9 @@ from holdfast.domain.errors import HoldfastError
 from holdfast.domain.principal import Caller, Principal
 from holdfast.domain.profile import RUNS
 from holdfast.domain.run import Ran, Run, run_prefix
+from holdfast.operations.draft import Asked, Draft
 from holdfast.operations.engine import Engine
-from holdfast.operations.remember import MANY, Asked, Draft, remember_many
+from holdfast.operations.remember import MANY, remember_many
 from holdfast.operations.work import Write
 
 SECONDS = 0.5

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 from uuid import UUID
@@ -13,37 +12,27 @@ from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.blind import fingerprint
 from holdfast.domain.access import Op, may_flag
 from holdfast.domain.coach import Advice
-from holdfast.domain.entry import BYTES, Change, Content, Entry
+from holdfast.domain.entry import Change, Content, Entry
 from holdfast.domain.errors import (
     AccessDenied,
     HoldfastError,
-    MissingKey,
     PreconditionFailed,
 )
 from holdfast.domain.ids import entry_id
-from holdfast.domain.key import made_key, refuse_reserved
+from holdfast.domain.key import made_key
 from holdfast.domain.limits import (
     Limits,
-    check_bytes,
-    check_flag,
-    check_hint,
-    check_idempotency_key,
-    check_key,
-    check_label,
     check_revision,
-    check_tags,
-    check_text,
 )
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller, Principal
 from holdfast.domain.profile import KeyRule, Profile
-from holdfast.domain.retention import Ttl
 from holdfast.domain.space import SpaceName
-from holdfast.domain.times import check_moment
 from holdfast.operations.answers import Outcome, Redactions, Remembered, Similar
+from holdfast.operations.draft import Asked, Draft, check_draft
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
-from holdfast.operations.judge import NO_ADVICE, judged, provenance_of, removed_by, scrubbed, weighed
+from holdfast.operations.judge import NO_ADVICE, judged, removed_by, scrubbed, weighed
 from holdfast.operations.resolve import (
     Sought,
     Target,
@@ -58,6 +47,7 @@ from holdfast.storage.codec import blind_body
 from holdfast.storage.sealed import Head, Place
 from holdfast.storage.sealed_transaction import SealedTransaction, State
 
+_PERSISTED, _NO_NOTE = True, None
 _FLAG_NEEDS_MANAGE = "Always-apply needs a person who manages this space."
 
 _tuple = tuple.__new__
@@ -65,39 +55,6 @@ _tuple = tuple.__new__
 
 MANY = 128
 """Rows of a batch in one transaction, so that other writers get their turn."""
-
-
-class Draft(NamedTuple):
-    """What a caller asks to be remembered; None means: not said."""
-
-    text: str | bytes
-    key: str | None = None
-    hint: str | None = None
-    category: str | None = None
-    tags: tuple[str, ...] | None = None
-    ttl: Ttl = None
-    always_inject: bool | None = None
-    encrypted: bool = False
-    namespace: str = ""
-    conversation: str | None = None
-    speaker: str | None = None
-    at: datetime | str | None = None
-    expected_revision: int | None = None
-    idempotency_key: str | None = None
-    supersedes: str | UUID | None = None
-    """The id of an entry that this one takes the place of: it goes to the trash in the same step."""
-    source: str | None = None
-    """`tool` or `import`, for words that nobody stands behind; it can only lower the trust in them."""
-    derived_from: tuple[str, ...] | None = None
-    """Ids of entries it was made from: it is trusted no more than the least of them."""
-
-
-class Asked(NamedTuple):
-    """A draft, and where it is to go under which policy."""
-
-    profile: Profile
-    space: SpaceRef
-    draft: Draft
 
 
 class _Ready(NamedTuple):
@@ -163,7 +120,7 @@ def _keep(engine: Engine, now: int, ready: _Ready, tx: Transaction) -> Kept:
 
 def not_kept(limits: Limits, caller: Caller, asked: Asked, reason: str, now: int) -> Remembered:
     """The answer while memory is off: what would be refused is refused all the same."""
-    content = _check_words(limits, caller, asked.profile, asked.draft)
+    content = check_draft(limits, caller, asked.profile, asked.draft)
     expires = asked.profile.retention.expires_us(asked.draft.ttl, now)
     advice = NO_ADVICE
     if asked.profile.scrubbed and not asked.draft.encrypted:
@@ -275,50 +232,9 @@ def check_expected(expected: int | None, actual: int) -> None:
         raise PreconditionFailed(f"The entry is at revision {actual}, not {expected}; read it again.")
 
 
-def _check_words(limits: Limits, caller: Caller, profile: Profile, draft: Draft) -> Content:
-    """Every check that needs no store; an empty key is still to be made."""
-    key = _key(limits, profile, draft)
-    category = _label("category", draft.category, limits) or profile.default_category
-    if profile.reserved_heads:
-        refuse_reserved(key, category, profile.reserved_heads)
-    check_flag("encrypted", draft.encrypted)
-    if draft.always_inject is not None:
-        check_flag("always_inject", draft.always_inject)
-    if draft.expected_revision is not None:
-        check_revision(draft.expected_revision)
-    if draft.idempotency_key is not None:
-        check_idempotency_key(draft.idempotency_key)
-    body = _body(limits, profile, draft)
-    namespace = _label("namespace", draft.namespace, limits)
-    hint = "" if draft.hint is None else check_hint(draft.hint, limits).strip()
-    media_type = profile.media_type if isinstance(draft.text, str) else BYTES
-    tags = () if draft.tags is None else check_tags(draft.tags, limits)
-    conversation = None if draft.conversation is None else _label("conversation", draft.conversation, limits)
-    speaker = None if draft.speaker is None else _label("speaker", draft.speaker, limits)
-    at_us = None if draft.at is None else check_moment("at", draft.at)
-    who, restores = provenance_of(caller), None
-    columns = (
-        key, body, who, namespace, hint, media_type, category, tags, conversation or None, speaker or None, at_us,
-        _CREATED, restores, _NO_SOURCES, _NOT_REMOVED,
-    )  # fmt: skip
-    content: Content = _tuple(Content, columns)
-    return content
-
-
-_CREATED = Change.CREATED
-_NO_SOURCES: tuple[str, ...] = ()
-_NOT_REMOVED = ""
-_PERSISTED, _NO_NOTE = True, None
-
-
-def _label(what: str, label: str | None, limits: Limits) -> str:
-    """Only None means: not said. Other empty values are checked like any."""
-    return "" if label is None else check_label(what, label, limits)
-
-
 def _checked(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -> tuple[Content, Redactions]:
     """What is to be written, without its secrets, and how many of each kind there were."""
-    content = _check_words(engine.limits, entered.caller, profile, draft)
+    content = check_draft(engine.limits, entered.caller, profile, draft)
     if not content.key:
         content = _tuple(Content, (_made_key(engine, draft), *content[1:]))
     if draft.always_inject and not may_flag(entered.caller, entered.space, entered.level):
@@ -471,28 +387,11 @@ def _replay(tx: SealedTransaction, ready: _Ready, repeatable: str) -> Remembered
     )
 
 
-def _key(limits: Limits, profile: Profile, draft: Draft) -> str:
-    if draft.key is None or profile.key is KeyRule.MADE:
-        if profile.key is KeyRule.GIVEN:
-            raise MissingKey
-        return ""
-    if profile.key is KeyRule.GIVEN and isinstance(draft.key, str) and not draft.key.strip():
-        raise MissingKey
-    return check_key(draft.key, limits)
-
-
 def _made_key(engine: Engine, draft: Draft) -> str:
     """With an idempotency key the made key follows from it, so that a repeated request gets the same answer."""
     if draft.idempotency_key is None:
         return made_key()
     return made_key(fingerprint(engine.sealed.store_key, draft.idempotency_key.encode()))
-
-
-def _body(limits: Limits, profile: Profile, draft: Draft) -> bytes:
-    if not profile.text_only or draft.encrypted:
-        return check_bytes(draft.text, limits.body_bytes if profile.text_only else limits.value_bytes)
-    text = draft.text.strip() if profile.trims_text and isinstance(draft.text, str) else draft.text
-    return check_text(text, limits.body_bytes, blank=profile.allows_blank)
 
 
 def _request(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -> bytes:

@@ -18,11 +18,11 @@ from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller
 from holdfast.domain.profile import ASSISTANT
 from holdfast.operations import edit, remember
+from holdfast.operations.draft import Asked, Draft
 from holdfast.operations.edit import Changes
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
 from holdfast.operations.propose import Wanted, propose
-from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target, visible_to
 from holdfast.search.duplicates import Verdict, compare
 from holdfast.storage.keyring import StaleKeys

@@ -7,7 +7,7 @@ from holdfast.domain.principal import PrincipalKind
 from holdfast.domain.retention import Ttl
 from holdfast.operations import agents
 from holdfast.operations.agents import Changes
-from holdfast.operations.remember import Asked
+from holdfast.operations.draft import Asked
 from holdfast.operations.work import Write
 from holdfast.surfaces.seat import Seat
 

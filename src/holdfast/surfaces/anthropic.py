@@ -24,8 +24,8 @@ from holdfast.domain.limits import is_text
 from holdfast.domain.partition import Partition
 from holdfast.domain.profile import STORES
 from holdfast.operations import edit, read, remember, remove
+from holdfast.operations.draft import Asked, Draft
 from holdfast.operations.edit import Changes
-from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
 from holdfast.operations.work import Read, Work, Write
 from holdfast.storage.sealed import Filter

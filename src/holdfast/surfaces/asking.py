@@ -17,9 +17,9 @@ from holdfast.domain.scope import Everything, Runs, Scope, parse_scope
 from holdfast.domain.space import own_space
 from holdfast.operations import remove, share
 from holdfast.operations.answers import Forgotten
+from holdfast.operations.draft import Draft
 from holdfast.operations.propose import Wanted, propose
 from holdfast.operations.record import record
-from holdfast.operations.remember import Draft
 from holdfast.operations.share import Unshared
 from holdfast.operations.work import Steps, Work, Write
 from holdfast.surfaces.seat import Seat, SpaceId

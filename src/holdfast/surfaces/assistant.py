@@ -27,11 +27,12 @@ from holdfast.domain.space import Space, SpaceKind, SpaceName
 from holdfast.domain.times import to_datetime
 from holdfast.operations import edit, read, remove
 from holdfast.operations.ask import Ask, check_question
+from holdfast.operations.draft import Asked, Draft
 from holdfast.operations.edit import Changes
 from holdfast.operations.enter import enter_own
 from holdfast.operations.propose import Wanted, propose
 from holdfast.operations.read import Listing
-from holdfast.operations.remember import Asked, Draft, not_kept
+from holdfast.operations.remember import not_kept
 from holdfast.operations.resolve import Target, deletable, look_up, opened, seek
 from holdfast.operations.save_memory import ROOM, Saved, Saving, asks_for_another, save
 from holdfast.operations.spaces import enterable

@@ -19,7 +19,7 @@ from holdfast.domain.profile import CACHE
 from holdfast.domain.retention import Ttl
 from holdfast.domain.scrub import Scrubbed
 from holdfast.operations import read, remember
-from holdfast.operations.remember import Asked, Draft
+from holdfast.operations.draft import Asked, Draft
 from holdfast.operations.work import Write
 from holdfast.surfaces.seat import Seat
 

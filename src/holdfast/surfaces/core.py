@@ -24,11 +24,11 @@ from holdfast.operations import edit, read, remove, share, spaces, undo
 from holdfast.operations.answers import Forgotten, Hits, Outcome, Page, Remembered, Similar
 from holdfast.operations.ask import Ask, check_question
 from holdfast.operations.build_context import build_context
+from holdfast.operations.draft import Asked, Draft
 from holdfast.operations.edit import Changes, Edited, Replaced
 from holdfast.operations.engine import Engine
 from holdfast.operations.index import IndexStatus
 from holdfast.operations.read import Listing
-from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
 from holdfast.operations.share import Unshared
 from holdfast.operations.spaces import SpaceInfo

@@ -21,9 +21,9 @@ from holdfast.operations import callers, edit, learn, read
 from holdfast.operations.answers import Forgotten, Page, Remembered
 from holdfast.operations.ask import Ask, check_question
 from holdfast.operations.callers import CallerCount
+from holdfast.operations.draft import Asked, Draft
 from holdfast.operations.engine import Engine
 from holdfast.operations.read import Listing
-from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
 from holdfast.operations.work import Work, Write
 from holdfast.surfaces.asking import forgetting

@@ -20,7 +20,7 @@ from holdfast.domain.times import to_datetime
 from holdfast.operations import read, remove
 from holdfast.operations.answers import Redactions, Remembered
 from holdfast.operations.build_context import list_files
-from holdfast.operations.remember import Asked, Draft
+from holdfast.operations.draft import Asked, Draft
 from holdfast.operations.resolve import Target
 from holdfast.operations.work import Write
 from holdfast.surfaces.seat import Seat, remembering

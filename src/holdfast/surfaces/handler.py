@@ -17,9 +17,9 @@ from holdfast.domain.retention import Ttl
 from holdfast.domain.space import SpaceName, own_space, session_space
 from holdfast.domain.times import to_datetime
 from holdfast.operations import read, remember, remove
+from holdfast.operations.draft import Asked, Draft
 from holdfast.operations.engine import Engine
 from holdfast.operations.read import Listing
-from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
 from holdfast.operations.work import Write
 from holdfast.surfaces.seat import Seat, filter_of, key_of, tags_of

@@ -9,7 +9,7 @@ from holdfast.domain.limits import check_label
 from holdfast.domain.partition import Partition
 from holdfast.domain.profile import STORES
 from holdfast.operations import read, remember, remove
-from holdfast.operations.remember import Asked, Draft
+from holdfast.operations.draft import Asked, Draft
 from holdfast.operations.resolve import Target
 from holdfast.operations.work import Write
 from holdfast.surfaces.agents import with_default_ttl

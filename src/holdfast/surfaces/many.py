@@ -11,7 +11,8 @@ from holdfast.domain.limits import check_flag
 from holdfast.domain.profile import CORE, INTERNAL, Profile
 from holdfast.operations import remember
 from holdfast.operations.answers import Outcome
-from holdfast.operations.remember import MANY, Asked, Draft
+from holdfast.operations.draft import Asked, Draft
+from holdfast.operations.remember import MANY
 from holdfast.operations.work import Write
 from holdfast.surfaces.seat import Seat, space_of, tags_of
 

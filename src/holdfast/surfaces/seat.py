@@ -14,8 +14,8 @@ from holdfast.domain.limits import Limits, check_list, check_lookup_key, check_w
 from holdfast.domain.principal import Caller
 from holdfast.operations import remember
 from holdfast.operations.answers import Remembered, Similar
+from holdfast.operations.draft import Asked
 from holdfast.operations.engine import Engine
-from holdfast.operations.remember import Asked
 from holdfast.operations.work import Write
 from holdfast.storage.sealed import Filter
 

@@ -23,12 +23,12 @@ from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
 from holdfast.operations import edit, read, remember, remove, share, spaces
 from holdfast.operations.answers import Remembered
 from holdfast.operations.ask import Ask, check_question
+from holdfast.operations.draft import Asked, Draft
 from holdfast.operations.edit import Replaced
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef
 from holdfast.operations.preview import Preview, preview
 from holdfast.operations.propose import Wanted
-from holdfast.operations.remember import Asked, Draft
 from holdfast.operations.resolve import Target
 from holdfast.operations.share import Unshared
 from holdfast.operations.work import Read, Steps, Work, Write

@@ -10,7 +10,7 @@ import pytest
 import holdfast
 from holdfast.domain.profile import FILES
 from holdfast.entrypoints.python import Memory
-from holdfast.operations.remember import Draft
+from holdfast.operations.draft import Draft
 from holdfast.storage.views import JOINTS_SHARE, Views
 from tests.doors.looking import engine_of, write_as
 

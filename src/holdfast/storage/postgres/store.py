@@ -6,8 +6,9 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
+from holdfast.contracts.answer import Answer
 from holdfast.contracts.rows import KeyRow
-from holdfast.contracts.storage import Answer, Job
+from holdfast.contracts.storage import Job
 from holdfast.storage.postgres.access import GrantReads, MemberReads, RuleReads
 from holdfast.storage.postgres.agents import AgentReads
 from holdfast.storage.postgres.audit import AuditReads

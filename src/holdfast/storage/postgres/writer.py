@@ -17,7 +17,8 @@ import psycopg
 from psycopg import sql
 from psycopg.pq import TransactionStatus
 
-from holdfast.contracts.storage import Answer, Job
+from holdfast.contracts.answer import Answer
+from holdfast.contracts.storage import Job
 from holdfast.domain.errors import HoldfastError, Unavailable
 from holdfast.storage.postgres.access import GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.postgres.agents import AgentWrites

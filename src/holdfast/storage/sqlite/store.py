@@ -10,8 +10,9 @@ from typing import TypeVar
 
 import apsw
 
+from holdfast.contracts.answer import Answer
 from holdfast.contracts.rows import KeyRow
-from holdfast.contracts.storage import Answer, Job
+from holdfast.contracts.storage import Job
 from holdfast.storage.sqlite.access import GrantReads, MemberReads, RuleReads
 from holdfast.storage.sqlite.agents import AgentReads
 from holdfast.storage.sqlite.audit import AuditReads

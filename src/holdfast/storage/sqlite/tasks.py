@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from threading import Condition, Lock, get_ident, main_thread
 from typing import Any
 
-from holdfast.contracts.storage import Answer, Job
+from holdfast.contracts.answer import Answer
+from holdfast.contracts.storage import Job
 from holdfast.domain.errors import Unavailable
 
 BATCH = 256

@@ -13,7 +13,8 @@ from typing import TypeVar
 
 import apsw
 
-from holdfast.contracts.storage import Answer, Job
+from holdfast.contracts.answer import Answer
+from holdfast.contracts.storage import Job
 from holdfast.domain.errors import Unavailable
 from holdfast.storage.sqlite.access import GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.sqlite.agents import AgentWrites
