@@ -150,6 +150,16 @@ def test_files_are_the_entries_of_the_own_store_and_can_be_restored(memory: Memo
     assert value(bot, "/memories/notes/f.md") == "about the harbour"
 
 
+def test_a_key_that_no_path_leads_to_is_no_file(memory: Memory) -> None:
+    bot = memory.agent("bot")
+    for key in ("/abs", "x/", "../y", "a//b", "https://example.com", "good"):
+        bot.stores.memory("create", key=key, content="1")
+    lines = bot.anthropic.memory("view", path="/memories").splitlines()[2:]
+    assert lines == ["1B\t/memories/good"]
+    assert refusal(lambda: bot.anthropic.memory("delete", path="/memories/x"))[0] == "not_found"
+    assert bot.stores.memory("view", key="x/")["value"] == "1"
+
+
 def test_a_folder_is_renamed_whole_or_not_at_all(memory: Memory) -> None:
     bot = memory.agent("bot")
     for path in ("a/one", "a/b/two"):

@@ -118,6 +118,10 @@ def _place(path: object, name: str = "path") -> _Place:
     return _Place(said, whole.removeprefix(ROOT).lstrip("/"))
 
 
+def _leads_to(key: str) -> bool:
+    return posixpath.normpath(f"{ROOT}/{key}") == f"{ROOT}/{key}"
+
+
 def _text(name: str, value: object) -> str:
     if value is None:
         raise MissingField(f"`{name}` is required.")
@@ -161,12 +165,12 @@ class _Tree:
             return None
 
     def under(self, key: str, page: int = PAGE) -> Iterator[Entry]:
-        """Every file below a folder."""
+        """Every file below a folder. A key that other vocabularies made and no path leads to is none."""
         wanted, cursor = Filter("", f"{key}/" if key else ""), None
         while True:
             listing = read.Listing(ROOM, None, wanted, page, cursor)
             found = read.list_entries(self.seat.engine, self.seat.caller, listing)
-            yield from found
+            yield from (entry for entry in found if _leads_to(entry.key))
             if (cursor := found.cursor) is None:
                 return
 
