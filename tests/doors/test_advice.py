@@ -84,3 +84,30 @@ def test_while_memory_is_off_live_state_is_refused_and_the_rest_advised_about(do
     assert (told.id, codes(told.advice)) == (None, ["relative_date"])
     kept = alice.remember(LIVE, key="k")
     assert (kept.persisted, codes(kept.advice)) == (False, ["live_state"])
+
+
+# Secrets, by kind
+
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
+ONE = (("github-token", 1),)
+
+
+def test_every_write_with_room_for_it_tells_which_secrets_were_taken_out(alice: Own) -> None:
+    kept = alice.remember(f"use {TOKEN}", key="k")
+    assert (kept.redacted, kept.redactions) == (1, ONE)
+    assert alice.facts.store("f", TOKEN).redactions == ONE
+    assert alice.edit("k", text=f"now {TOKEN}").redactions == ONE
+    assert alice.edit("k", hint="a hint").redactions == ()
+    assert alice.replace("k", old="now", new=f"and {TOKEN}").entry.redactions == ONE
+    saved = alice.assistant.save_memory("user", "Where the token is", f"It is {TOKEN}")
+    assert (saved.redacted, saved.redactions) == (1, ONE)
+
+
+def test_the_memory_tool_tells_them_and_shows_what_it_keeps(alice: Own) -> None:
+    path = "/memories/k"
+    told = alice.stores.memory("create", path=path, content=f"use {TOKEN}")
+    assert told == f"created {path}; secrets left out: 1 github-token"
+    edited = alice.stores.memory("edit", path=path, old_str="use", new_str=f"take {TOKEN} or")
+    assert edited["redactions"] == {"github-token": 1}
+    assert TOKEN not in edited["diff"]

@@ -268,7 +268,7 @@ def test_a_search_may_be_narrowed_to_a_namespace(memory: Memory) -> None:
 def test_secrets_are_left_out_of_what_a_model_may_see_and_the_answer_says_so(memory: Memory) -> None:
     bot = memory.agent("bot")
     done = create(bot, content="the password: hunter2-and-more")
-    assert done == f"created {PATH}; secrets left out: 1"
+    assert done == f"created {PATH}; secrets left out: 1 password"
     assert "hunter2" not in value(bot)
 
 

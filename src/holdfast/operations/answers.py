@@ -94,6 +94,11 @@ DUPLICATE = Advice(Code.DUPLICATE, SENTENCES[Code.DUPLICATE])
 
 Redactions = tuple[tuple[str, int], ...]
 """How many secrets of each kind were taken out, by kind."""
+NOTHING_TAKEN_OUT: Redactions = ()
+
+
+def told_by_kind(redactions: Redactions) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in redactions)
 
 
 class _Remembered(NamedTuple):

@@ -16,6 +16,7 @@ from holdfast.domain.limits import check_hint, check_key, check_label, check_tag
 from holdfast.domain.principal import Caller
 from holdfast.domain.profile import PROFILES
 from holdfast.domain.retention import Ttl
+from holdfast.operations.answers import NOTHING_TAKEN_OUT, Redactions
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
 from holdfast.operations.judge import NO_ADVICE, judged, provenance_after, scrubbed, weighed
@@ -52,6 +53,8 @@ class Edited(Entry):
 
     advice: tuple[Advice, ...] = ()
     """What the save coach says about the words; no part of the entry itself."""
+    redactions: Redactions = ()
+    """Which secrets were taken out of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +251,7 @@ def _revise(
     entry, profile = opened(head), PROFILES[opened(head).partition]
     if entry.always_inject and (changes.text, changes.hint) != (None, None):
         require_flagging(entered)
-    state, advice = State.of(entry), NO_ADVICE
+    state, advice, redactions = State.of(entry), NO_ADVICE, NOTHING_TAKEN_OUT
     content = content._replace(
         change=Change.EDITED,
         restores=None,
@@ -256,7 +259,7 @@ def _revise(
         removed_by="",
     )
     if profile.scrubbed and not entry.encrypted:
-        content, _ = scrubbed(engine, content)
+        content, redactions = scrubbed(engine, content)
         content, advice, held_back = judged(engine, entered.caller, profile, content, tx.now)
         state = state._replace(quarantined=state.quarantined or held_back)
     if changes.no_expiry:
@@ -276,6 +279,7 @@ def _revise(
     )
     tx.audit(operation, entered.caller.principal, revised.space, revised.id, revised.revision)
     edited = Edited(*revised)
+    edited.redactions = redactions
     if any(said is not None for said in (changes.text, changes.hint, changes.tags)):
         edited.advice = advice
     return edited

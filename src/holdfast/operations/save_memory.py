@@ -4,6 +4,7 @@ apply always waits for a person; a run that nobody watches saves at most three."
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
@@ -18,6 +19,7 @@ from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller
 from holdfast.domain.profile import ASSISTANT
 from holdfast.operations import edit, remember
+from holdfast.operations.answers import Redactions
 from holdfast.operations.draft import Asked, Draft
 from holdfast.operations.edit import Changes
 from holdfast.operations.engine import Engine
@@ -70,6 +72,7 @@ class Saved:
     redacted: int = 0
     note: str | None = None
     """Why nothing was saved, when memory is off."""
+    redactions: Redactions = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ def save(engine: Engine, caller: Caller, saving: Saving, as_proposed: dict[str, 
     entered = enter(engine, caller, saving.space, Op.WRITE, now)
     if is_unattended(caller) and saving.supersedes is not None:
         raise AccessDenied("An unattended run may save, but removes nothing.")
-    redacted = _secrets(engine, saving)
+    redactions = _secrets(engine, saving)
     saving = replace(saving, hint=engine.scrub(saving.hint).text)
     found = _near(engine, entered, saving, now)
     if _needs_a_person(caller, entered, saving, found.same):
@@ -110,13 +113,16 @@ def save(engine: Engine, caller: Caller, saving: Saving, as_proposed: dict[str, 
     def write(tx: Transaction) -> Saved:
         _count(engine, tx, caller, now)
         _look_again(engine, tx, entered, saving, found, now)
-        return replace(job(tx), redacted=redacted)
+        return replace(job(tx), redacted=sum(count for _, count in redactions), redactions=redactions)
 
     return write
 
 
-def _secrets(engine: Engine, saving: Saving) -> int:
-    return sum(engine.scrub(text).count for text in (saving.hint, saving.content, *(saving.tags or ())))
+def _secrets(engine: Engine, saving: Saving) -> Redactions:
+    found: Counter[str] = Counter()
+    for text in (saving.hint, saving.content, *(saving.tags or ())):
+        found.update(dict(engine.scrub(text).found))
+    return tuple(sorted(found.items()))
 
 
 def _confirmed(caller: Caller) -> Caller:

@@ -314,7 +314,8 @@ def _replace(tree: _Tree, place: _Place, old: str, new: str) -> Job[str]:
     changed = text.replace(old, new)
     line = text.count("\n", 0, text.find(old))
     first = max(0, line - AROUND)
-    snippet = _numbered(changed.split("\n")[first : line + AROUND + 1], first + 1)
+    kept = tree.seat.engine.scrub(changed).text
+    snippet = _numbered(kept.split("\n")[first : line + AROUND + 1], first + 1)
     told = "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
     return _changed(tree, place, entry, changed, told + snippet)
 

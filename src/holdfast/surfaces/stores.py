@@ -21,7 +21,7 @@ from holdfast.domain.profile import SKILL, SKILL_JSON, STORES, STORES_JSON
 from holdfast.domain.retention import Ttl, whole_seconds
 from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
 from holdfast.operations import edit, read, remember, remove, share, spaces
-from holdfast.operations.answers import Remembered
+from holdfast.operations.answers import Remembered, told_by_kind
 from holdfast.operations.ask import Ask, check_question
 from holdfast.operations.draft import Asked, Draft
 from holdfast.operations.edit import Replaced
@@ -249,7 +249,7 @@ def _create(seat: Seat, asked: Create) -> Write[Answer]:
 
 
 def _created(seat: Seat, spot: Spot, kept: Remembered) -> str:
-    left_out = f"; secrets left out: {kept.redacted}" if kept.redacted else ""
+    left_out = f"; secrets left out: {told_by_kind(kept.redactions)}" if kept.redactions else ""
     advice = "".join(f"; note: {each.message}" for each in kept.advised)
     return f"created {_path(seat, spot)}{left_out}{advice}"
 
@@ -266,7 +266,7 @@ def _edited(seat: Seat, spot: Spot, old: str, new: str, done: Replaced) -> Answe
         "diff": f"- {before}{old}{after}\n+ {kept.text}",
     }
     if kept.count:
-        answer["redacted"] = kept.count
+        answer |= {"redacted": kept.count, "redactions": dict(kept.found)}
     if done.entry.advice:
         answer["advice"] = [each._asdict() for each in done.entry.advice]
     return answer

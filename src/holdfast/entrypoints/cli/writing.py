@@ -82,9 +82,7 @@ def remember(
         f"{'Remembered' if document['created'] else 'Changed'} {document['key']} (revision {document['revision']}"
         f"{', until ' + telling.brief(document['expires_at']) if document['expires_at'] else ''})."
     )
-    if document["redacted"]:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in document["redactions"].items())
-        telling.remark(f"Secrets were taken out before it was kept: {kinds}.")
+    _remarked(document)
     for near in document["similar"]:
         telling.remark(f"{near['key']} says nearly the same: {near['text']}")
 
@@ -109,6 +107,8 @@ def edit(
     data: Data = None,
 ) -> None:
     """Change fields of a memory; what is left out stays."""
+    from holdfast.surfaces.wire.answers import EDITED
+
     meant = target(key, id, space)
     changes: dict[str, Any] = {
         "text": None if text is None else text_of(text),
@@ -123,8 +123,21 @@ def edit(
             "Say what to change: --text, --hint, --category, --tag, --ttl, --no-expiry or --pin."
         )
     with opened(data, subject, "changing") as me:
-        entry = me.edit(**meant, **changes, no_expiry=no_expiry)
-    _told(entry, "Changed", as_json)
+        document = EDITED.show(me.edit(**meant, **changes, no_expiry=no_expiry))
+    if as_json:
+        telling.emit(document)
+        return
+    telling.say(f"Changed {document['key']} (revision {document['revision']}).")
+    _remarked(document)
+
+
+def _remarked(document: dict[str, Any]) -> None:
+    """What was taken out of the words, and what is doubtful about them."""
+    if found := document.get("redactions"):
+        kinds = ", ".join(f"{count} {kind}" for kind, count in found.items())
+        telling.remark(f"Secrets were taken out before it was kept: {kinds}.")
+    for advice in document.get("advice", ()):
+        telling.remark(advice["message"])
 
 
 def rename(

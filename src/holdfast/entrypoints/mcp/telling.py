@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.domain.context import quoted
 from holdfast.domain.entry import Entry
-from holdfast.operations.answers import Hits
+from holdfast.operations.answers import Hits, told_by_kind
 from holdfast.surfaces.facts import MyMemory
 from holdfast.surfaces.files import DELETE
 from holdfast.surfaces.wire.call import Call
@@ -63,10 +63,13 @@ def _kept(kept: Any) -> str:
         return f"Not kept: {kept.note}"
     done = "Saved" if kept.created else "Updated"
     until = "" if kept.expires_us is None else f" until {moment(kept.expires_us)}"
-    removed = f" {kept.redacted} secret(s) were taken out." if kept.redacted else ""
     held = " It is held back until a person approves it." if kept.quarantined else ""
     advice = "".join(f"\n{each.code}: {each.message}" for each in kept.advised)
-    return f"{done} key {quoted(kept.key)} (id {kept.id}){until}.{removed}{held}{advice}"
+    return f"{done} key {quoted(kept.key)} (id {kept.id}){until}.{_taken_out(kept)}{held}{advice}"
+
+
+def _taken_out(done: Any) -> str:
+    return f" Secrets were taken out: {told_by_kind(done.redactions)}." if done.redactions else ""
 
 
 def _remembered(kept: Any) -> str:
@@ -92,8 +95,7 @@ def _file_change(done: Any) -> str:
         return f"Not kept: {done.note}"
     if done.action == DELETE:
         return f"Moved {quoted(done.name)} to the trash."
-    removed = f" {done.redacted} secret(s) were taken out." if done.redacted else ""
-    return f"{'Saved' if done.created else 'Updated'} {quoted(done.name)}.{removed}"
+    return f"{'Saved' if done.created else 'Updated'} {quoted(done.name)}.{_taken_out(done)}"
 
 
 def _tool_answer(answer: Any) -> str:

@@ -12,7 +12,7 @@ from holdfast.domain.errors import ConfirmationRequired, HoldfastError, family
 from holdfast.domain.grant import Grant, parse_level
 from holdfast.domain.principal import parse_grantee
 from holdfast.operations.administer import AuditLine, Stats
-from holdfast.operations.answers import Forgotten, Outcome, Remembered
+from holdfast.operations.answers import Forgotten, Outcome, Redactions, Remembered
 from holdfast.operations.edit import Edited, Replaced
 from holdfast.operations.index import IndexStatus
 from holdfast.operations.share import Unshared
@@ -85,6 +85,11 @@ def read_advice(shown: Json) -> tuple[Advice, ...]:
 
 
 ADVISED = Part("advice", ADVICE, lambda done: show_advice(done.advice), optional=True)
+TAKEN_OUT = Part("redactions", COUNTS, lambda done: dict(done.redactions) or None, optional=True)
+
+
+def read_redactions(shown: Json) -> Redactions:
+    return tuple(sorted(shown.get("redactions", {}).items()))
 
 
 _KEPT = (
@@ -205,11 +210,11 @@ OUTCOMES = listed("Outcomes", "outcomes", OUTCOME)
 
 def _read_edited(shown: Json) -> Edited:
     edited = Edited(*ENTRY.read(shown))
-    edited.advice = read_advice(shown)
+    edited.advice, edited.redactions = read_advice(shown), read_redactions(shown)
     return edited
 
 
-EDITED = Shape("Edited", (*ENTRY.parts, ADVISED), _read_edited)
+EDITED = Shape("Edited", (*ENTRY.parts, ADVISED, TAKEN_OUT), _read_edited)
 REPLACED = Shape(
     "Replaced",
     (

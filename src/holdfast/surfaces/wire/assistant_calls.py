@@ -18,7 +18,7 @@ from holdfast.surfaces.assistant import (
     MemoryDeleted,
     Toggled,
 )
-from holdfast.surfaces.wire.answers import ADVISED, read_advice
+from holdfast.surfaces.wire.answers import ADVISED, TAKEN_OUT, read_advice, read_redactions
 from holdfast.surfaces.wire.call import NO_VALUE, Call
 from holdfast.surfaces.wire.fields import Field, Kind
 from holdfast.surfaces.wire.shape import (
@@ -116,6 +116,7 @@ def _read_saved(shown: Json) -> Saved:
         read_advice(shown),
         shown.get("redacted", 0),
         shown.get("note"),
+        read_redactions(shown),
     )
 
 
@@ -136,6 +137,7 @@ SAVED = Shape(
         ),
         ADVISED,
         Part("redacted", WHOLE, lambda done: done.redacted or None, optional=True),
+        TAKEN_OUT,
         _NOTE,
     ),
     _read_saved,

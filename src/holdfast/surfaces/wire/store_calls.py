@@ -52,7 +52,8 @@ ANSWER: Shape[Any] = Shape(
     _as_it_is,
     whole={
         "description": "`view`: the entry, or null. A folder, or `search`: {entries}. `stores`: {stores}. `edit`: "
-        "{edited, occurrences, diff, redacted?, advice?}. Other commands: a sentence that says what was done.",
+        "{edited, occurrences, diff, redacted?, redactions?, advice?}. Other commands: a sentence that says what was "
+        "done.",
         "type": ["object", "string", "null"],
         "examples": ["created /memories/preferences"],
     },
