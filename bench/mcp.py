@@ -15,7 +15,7 @@ from pathlib import Path
 
 import holdfast
 from bench.http import CLIENTS, Server
-from bench.measure import Cost, Line, Options, cost_of, micros, take_turns
+from bench.measure import Cost, Line, Options, Turns, cost_of, micros, take_turns
 from bench.speaking import ECHO, HOLDFAST, STDIO
 from holdfast.entrypoints.http.secret import local_secret
 from holdfast.entrypoints.http.tokens import mint
@@ -31,7 +31,7 @@ VERSION = "2026-07-28"
 RECALL_RATIO = 1.5
 READY_RATIO = 1.3
 
-_GREETING = {
+_GREETING: dict[str, object] = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
@@ -42,10 +42,15 @@ _GREETING = {
     },
 }
 
+_LISTING: tuple[dict[str, object], ...] = (
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+)
+
 
 def run(options: Options) -> list[Line]:
     requests = REQUESTS // (8 if options.small else 1)
-    return [_recall(requests), _ready(3 if options.small else 11)]
+    return [_recall(requests), *_ready(3 if options.small else 11)]
 
 
 class Speaking(Server):
@@ -118,35 +123,46 @@ def _recall(requests: int) -> Line:
     )
 
 
-def _ready(turns: int) -> Line:
+def _ready(turns: int) -> list[Line]:
+    """Greeted, as a client waits for it; and beside it the first list of tools, for which ours has opened the store."""
     with tempfile.TemporaryDirectory() as folder:
         ours = [sys.executable, "-m", "holdfast", "mcp", "--data", folder]
         bare = [sys.executable, "-m", "bench.speaking", STDIO]
         _greeted(ours)  # makes the store
-        done = take_turns(turns, lambda: _greeted(ours), lambda: _greeted(bare))
-    wall, bare_wall = done.wall()
-    cpu, bare_cpu = done.cpu()
-    return Line(
-        "stdio server ready, against an SDK server with one tool",
-        done.wall_ratio(),
-        at_most=READY_RATIO,
-        beside=f"{micros(wall)}, {micros(bare_wall)}; CPU {micros(cpu)}, {micros(bare_cpu)}",
-    )
+        greeted = take_turns(turns, lambda: _greeted(ours), lambda: _greeted(bare))
+        listed = take_turns(turns, lambda: _greeted(ours, *_LISTING), lambda: _greeted(bare, *_LISTING))
+    return [
+        Line(
+            "stdio server ready, against an SDK server with one tool",
+            greeted.wall_ratio(),
+            at_most=READY_RATIO,
+            beside=_times(greeted),
+        ),
+        Line("the same until the tools are listed", listed.wall_ratio(), beside=_times(listed)),
+    ]
 
 
-def _greeted(command: list[str]) -> Cost:
-    """Until a client knows that it is spoken to."""
+def _times(turns: Turns) -> str:
+    wall, bare_wall = turns.wall()
+    cpu, bare_cpu = turns.cpu()
+    return f"{micros(wall)}, {micros(bare_wall)}; CPU {micros(cpu)}, {micros(bare_cpu)}"
+
+
+def _greeted(command: list[str], *more: dict[str, object]) -> Cost:
+    """Until a client knows that it is spoken to, and has the answer to what else it asks."""
     began = time.perf_counter()
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(json.dumps(_GREETING) + "\n")
-    process.stdin.flush()
-    answered = json.loads(process.stdout.readline())
+    for message in (_GREETING, *more):
+        process.stdin.write(json.dumps(message) + "\n")
+        process.stdin.flush()
+        if "id" in message:
+            answered = json.loads(process.stdout.readline())
+            assert "result" in answered, answered
     wall = time.perf_counter() - began
     fields = Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     process.stdin.close()
     process.wait()
     process.stdout.close()
-    assert "result" in answered, answered
     return Cost((int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), wall)

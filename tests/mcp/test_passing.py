@@ -81,6 +81,17 @@ def test_there_is_no_surface_of_another_name(service: Service, path: str) -> Non
     assert ask(service, path).status_code == 404
 
 
+def test_several_surfaces_are_one_however_they_are_written(service: Service) -> None:
+    told = {"MCP-Protocol-Version": VERSION, "Mcp-Method": "tools/list"}
+    listed = [
+        ask(service, f"/mcp/{names}", modern("tools/list", {}), headers=told).json()["result"]["tools"]
+        for names in ("facts,corpus", "corpus,facts", "corpus,%20facts,facts")
+    ]
+    assert listed[0] == listed[1] == listed[2]
+    counted = service.ask("GET", "/metrics", who=None).text
+    assert ("/mcp/several" in counted, "corpus," in counted) == (True, False)
+
+
 @pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
 def test_pages_and_names_of_others_are_refused(service: Service, headers: dict[str, str]) -> None:
     assert ask(service, headers=headers).status_code == 403

@@ -66,7 +66,7 @@ class Agents:
                 await self._metadata(scope, path.removeprefix(METADATA)).send(send)
                 return
             surface = self._surface(path)
-            scope["holdfast.route"] = f"{PATH}/{surface}" if surface else PATH
+            scope["holdfast.route"] = _route(surface)
             caller = await self._authenticator.caller(Headers(raw=scope["headers"]))
             self._rate.take(caller.principal)
         except HoldfastError as error:
@@ -106,6 +106,13 @@ class Agents:
             for name, value in refused.headers
         )
         return refused._replace(headers=headers)
+
+
+def _route(surface: str) -> str:
+    """As it is counted: there are too many ways to write several."""
+    if not surface:
+        return PATH
+    return f"{PATH}/{'several' if ',' in surface else surface}"
 
 
 def _origin(scope: Any) -> str:
