@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import holdfast
-from holdfast.operations import note_reads
+from holdfast.operations import note_reads, rotate_keys
+from holdfast.storage import keyring
 from tests.support import FixedClock
 
 LINES = 30
@@ -199,6 +200,30 @@ def test_a_read_is_in_the_log_soon_after_without_anyone_asking(tmp_path: Path) -
     assert [line.operation for line in log.after(0, 10)] == ["remember", "get"]
     memory.close()
     assert note_reads.COLLECT_SECONDS < 1
+
+
+def test_what_the_store_does_by_itself_is_in_the_log_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyring, "FRESH_SECONDS", 0.1)
+    monkeypatch.setattr(rotate_keys, "GRACE_SECONDS", 0.15)
+    clock = FixedClock()
+    with holdfast.open(tmp_path, embedder="none", clock=clock, sweep_seconds=0) as memory:
+        alice = memory.user("alice")
+        for number in range(20):
+            alice.remember("x", key=f"k{number}", ttl=60)
+        clock.advance(seconds=61)
+        assert memory.sweep().expired == 20
+        memory.keys.rotate()
+        memory.keys.rotate_data()
+        said = [(line.operation, line.actor) for line in memory.administration("root").audit(limit=100)[20:]]
+        assert memory.audit.verify().intact
+    assert said == [
+        ("sweep", ""),
+        ("sweep", ""),
+        ("rotate master key", ""),
+        ("rotate data key", ""),
+    ]
 
 
 def test_with_reads_off_the_log_holds_writes_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from holdfast.crypto.keys import DataKey
 from holdfast.domain.errors import Conflict
 from holdfast.operations.claim import Ours, claimed
 from holdfast.operations.engine import Engine
+from holdfast.storage.audit_lines import add_line
 from holdfast.storage.keyring import FRESH_SECONDS
 from holdfast.storage.reseal import reseal_derived, reseal_entries, reseal_revisions
 from holdfast.storage.sealed_transaction import SealedTransaction
@@ -99,6 +100,7 @@ def rotate_master(engine: Engine) -> Rotated:
             if new is not None:
                 tx.keys.rewrap(new)
         tx.erase()
+        add_line(engine.sealed, tx.audit, engine.clock(), "rotate master key", b"", b"", b"", 0)
         return Rotated(sum(new is not None for _, new in wrapped), sum(new is None for _, new in wrapped))
 
     return engine.run_job(write)
@@ -150,14 +152,17 @@ def _rotate(
             entries += _all_batches(engine, space, key, new, reseal_entries, ours, progress)
             revisions += _all_batches(engine, space, key, new, reseal_revisions, ours, progress)
             _all_batches(engine, space, key, new, derived, ours, progress)
-            engine.run_job(_destroy(space, key))
+            engine.run_job(_destroy(engine, space, key))
         engine.sealed.keyring.drop(space)
     return Rotated(1, 0, entries, revisions)
 
 
-def _destroy(space: UUID, key: DataKey) -> Job[int]:
+def _destroy(engine: Engine, space: UUID, key: DataKey) -> Job[int]:
+    now, sealed = engine.clock(), engine.sealed
+
     def write(tx: Transaction) -> int:
         tx.erase()
+        add_line(sealed, tx.audit, now, "rotate data key", b"", sealed.space_code(space), b"", key.key_id)
         return tx.keys.delete(space, key.key_id)
 
     return write
