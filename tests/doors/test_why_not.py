@@ -223,3 +223,18 @@ def test_asking_why_not_writes_nothing_and_needs_a_text(memory: Memory, alice: O
         alice.why_not(7, entry)  # type: ignore[arg-type]
     with unchanged(memory):
         assert alice.why_not("walrus", entry).stage == "shown"
+
+
+@pytest.mark.parametrize("query", ["", "walrus"])
+def test_who_may_only_search_is_not_told_how_many_others_there_are(memory: Memory, query: str) -> None:
+    alice, bob = memory.user("alice"), memory.user("bob")
+    alice.create_space("team")
+    alice.share("user:bob", space="team", level="search")
+    id = alice.remember("a walrus", key="first", space="team").id
+    for number in range(5):
+        alice.remember("walrus walrus", key=f"k{number}", space="team")
+    assert id is not None
+    told = bob.why_not(query, id, limit=1)
+    assert (told.rank, told.word_rank, told.vector_rank, told.score) == (None, None, None, None)
+    assert not any(sign.isdigit() for sign in told.reason)
+    assert alice.why_not(query, id, limit=1).rank == 6

@@ -11,6 +11,7 @@ import numpy as np
 from holdfast.domain.access import Op, sees
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import AccessDenied, NotFound
+from holdfast.domain.grant import Level
 from holdfast.domain.limits import check_limit
 from holdfast.domain.principal import Caller
 from holdfast.operations.ask import Ask
@@ -60,10 +61,17 @@ def why_not(engine: Engine, caller: Caller, ask: Ask, id: str | UUID) -> WhyNot:
     wanted = searched[at].wanted
     if wanted is not None and not wanted[place]:
         return WhyNot("filter", "The category, tags or dates asked for leave it out.")
-    if not ask.query.strip():
-        return _by_age(newest(searched, ALL_RANKED), searched[at], place, limit)
-    ranked, _ = rank(engine, searched, ask.query, serving, ALL_RANKED)
-    return _by_rank(ranked, searched[at], place, limit)
+    if ask.query.strip():
+        ranked, _ = rank(engine, searched, ask.query, serving, ALL_RANKED)
+        told = _by_rank(ranked, searched[at], place, limit)
+    else:
+        told = _by_age(newest(searched, ALL_RANKED), searched[at], place, limit)
+    return _uncounted(told) if sought.entered.level is Level.SEARCH else told
+
+
+def _uncounted(told: WhyNot) -> WhyNot:
+    """A place far down says how many others there are, and who may only search is not told counts."""
+    return told if told.stage == "shown" else WhyNot(told.stage, "Others answer the question better.")
 
 
 def _has_expired(engine: Engine, caller: Caller, ask: Ask, id: str | UUID, now: int) -> bool:
