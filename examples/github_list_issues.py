@@ -40,7 +40,12 @@ def main() -> int:
     owner, _, repo = (sys.argv[1] if sys.argv[1:] else "python/cpython").partition("/")
     with holdfast.open() as memory, memory.calling("alice", session="example"):
         list_issues = register(memory)
-        for issue in list_issues(owner, repo):
+        try:
+            issues = list_issues(owner, repo)
+        except OSError as error:
+            print(f"{API} did not answer: {error}", file=sys.stderr)  # noqa: T201
+            return 1
+        for issue in issues:
             print(f"#{issue['number']} {issue['title']}")  # noqa: T201
         list_issues(owner, repo)  # from the cache: nobody is asked
         print(list_issues.cache_info())  # noqa: T201
