@@ -169,13 +169,11 @@ it anything but secrets."""
 
 
 def keyed(text: str, lowered: str) -> Iterator[Span]:
-    keys = list(_KEY.finditer(lowered))
-    if len(keys) > _CROWD and len(keys) * _CROWDED > len(text):
-        last = _AFTER_LAST.match(text, keys[-1].end())
-        yield Span(keys[0].start(), last.end() if last else keys[-1].end(), 4, "secret")
+    if len(text) > _CROWD and (crowd := _crowd(text, lowered)):
+        yield crowd
         return
     chain = reach = looked_at = 0
-    for key in keys:
+    for key in _KEY.finditer(lowered):
         if key.start() >= reach:
             chain, looked_at = key.start(), 0
         is_exhausted = looked_at > _CHAIN_START + _CHAIN_RATE * (key.start() - chain)
@@ -189,6 +187,18 @@ def keyed(text: str, lowered: str) -> Iterator[Span]:
         start, end = _extent(match, key, text, lowered)
         if _is_secret(key[1], text[start : min(end, start + _JUDGED)], how, match, text[end : end + 24]):
             yield Span(start, end, 4, _kind(key, lowered))
+
+
+def _crowd(text: str, lowered: str) -> Span | None:
+    """From the first key word to what follows the last, if there are too many; none of them is held on to."""
+    count = start = end = 0
+    for last in _KEY.finditer(lowered):
+        start = start if count else last.start()
+        end, count = last.end(), count + 1
+    if count <= _CROWD or count * _CROWDED <= len(text):
+        return None
+    after = _AFTER_LAST.match(text, end)
+    return Span(start, after.end() if after else end, 4, "secret")
 
 
 def _link(key: re.Match[str], lowered: str) -> tuple[How, int] | None:
