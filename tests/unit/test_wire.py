@@ -10,10 +10,11 @@ from holdfast.domain.entry import BYTES, TEXT, Content, Entry, Provenance, Sourc
 from holdfast.domain.ids import new_space_id
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal, PrincipalKind
-from holdfast.operations.answers import Forgotten, Remembered
+from holdfast.operations.answers import Forgotten, Hit, Remembered
+from holdfast.search.fusion import Explanation
 from holdfast.surfaces.wire import answers
 from holdfast.surfaces.wire.answers import STORED
-from holdfast.surfaces.wire.entries import ENTRY
+from holdfast.surfaces.wire.entries import ENTRY, HIT
 from holdfast.surfaces.wire.shape import Shape
 
 SPACE = new_space_id()
@@ -70,6 +71,14 @@ KEPT = st.builds(
 )
 
 
+HITS = st.builds(
+    Hit,
+    ENTRIES,
+    st.floats(0, 9),
+    st.none() | st.just(Explanation(1.0, 0.5, 0.25, 0.125, {"recency": 0.1}, 1.0)),
+)
+
+
 @given(ENTRIES)
 def test_an_entry_comes_back_as_it_was_sent(entry: Entry) -> None:
     assert ENTRY.read(ENTRY.show(entry)) == entry
@@ -80,7 +89,9 @@ def test_what_a_write_came_to_comes_back_as_it_was_sent(kept: Remembered) -> Non
     assert STORED.read(STORED.show(kept)) == kept
 
 
-@pytest.mark.parametrize(("shape", "values"), [(ENTRY, ENTRIES), (STORED, KEPT)], ids=["entries", "writes"])
+@pytest.mark.parametrize(
+    ("shape", "values"), [(ENTRY, ENTRIES), (HIT, HITS), (STORED, KEPT)], ids=["entries", "hits", "writes"]
+)
 def test_the_quick_way_shows_what_the_parts_describe(
     shape: Shape[object], values: st.SearchStrategy[object]
 ) -> None:

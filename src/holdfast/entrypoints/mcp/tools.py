@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from holdfast.entrypoints.mcp.prompts import CONTEXT, RECALL, REMEMBER, REVIEW, Prompt
@@ -425,6 +425,11 @@ ALL = _united("all", tuple(surface for name, surface in NAMED.items() if name no
 SURFACES: Mapping[str, Surface] = {**NAMED, "all": ALL}
 
 
+_KNOWN_NAMES = 256
+"""A client may ask for any name, so not all of them are remembered."""
+
+
+@lru_cache(_KNOWN_NAMES)
 def surface_named(names: str) -> Surface | None:
     """One surface, or several separated by commas, in whatever order; None when one of them does not exist or two have
     a tool of one name."""

@@ -279,6 +279,16 @@ WHY = {
         "factors": {"type": "object", "additionalProperties": NUMBER},
     },
 }
+
+
+def _show_hit(hit: Hit) -> Json:
+    shown = _show_entry(hit.entry)
+    shown["score"] = hit.score
+    if hit.why is not None:
+        shown["why"] = _why(hit)
+    return shown
+
+
 HIT = Shape(
     "Hit",
     (
@@ -287,6 +297,7 @@ HIT = Shape(
         Part("why", WHY, _why, optional=True),
     ),
     _read_hit,
+    _show_hit,
 )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from holdfast.domain.times import to_datetime, to_micros
@@ -25,6 +26,7 @@ MOMENT = {"type": "string", "format": "date-time"}
 MAYBE_MOMENT = {"type": ["string", "null"], "format": "date-time"}
 TEXTS = {"type": "array", "items": TEXT}
 _ZONE = len("+00:00")
+_KNOWN_MOMENTS = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +91,9 @@ def many(shape: Shape[Any]) -> Json:
     return {"type": "array", "items": ref(shape)}
 
 
+@lru_cache(_KNOWN_MOMENTS)
 def moment(micros: int | None) -> str | None:
-    """RFC 3339, UTC, to the microsecond."""
+    """RFC 3339, UTC, to the microsecond. The same entries are shown again and again, so their times are remembered."""
     return None if micros is None else to_datetime(micros).isoformat()[:-_ZONE] + "Z"
 
 
