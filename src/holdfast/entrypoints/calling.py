@@ -4,9 +4,10 @@ writes through the writer, each once where it has a key."""
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
-from holdfast.entrypoints.waiting import carry_out_async
+from holdfast.entrypoints.waiting import aside, carry_out_async
 from holdfast.operations.once import once
 from holdfast.operations.work import Read, Steps, Write
 from holdfast.surfaces.asking import waits_for_a_person
@@ -15,9 +16,10 @@ from holdfast.surfaces.wire.call import Call
 
 
 async def read(seat: Seat, call: Call, given: dict[str, Any]) -> Any:
-    if call.aside or seat.is_remote:
-        return await asyncio.to_thread(call.run, call.surface(seat), **given)
-    return call.run(call.surface(seat), **given)
+    run = partial(call.run, call.surface(seat), **given)
+    if call.aside:
+        return await aside(seat, call.name, run)
+    return await asyncio.to_thread(run) if seat.is_remote else run()
 
 
 async def write(seat: Seat, call: Call, given: dict[str, Any], repeat: str | None = None) -> Any:

@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from functools import wraps
+from functools import partial, wraps
 from threading import local
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
@@ -58,13 +58,23 @@ def reading_later(call: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[
 
 
 def reading_aside(call: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[Any, P], Awaitable[T]]:
-    """A read that computes for milliseconds: in a thread, so that the loop goes on."""
+    """A read that may compute for milliseconds."""
 
     @wraps(call)
     async def method(door: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.to_thread(call, door._calls, *args, **kwargs)
+        return await aside(door._seat, call.__name__, partial(call, door._calls, *args, **kwargs))
 
     return method
+
+
+async def aside(seat: Seat, name: str, run: Callable[[], T]) -> T:
+    """In a thread, so that the loop goes on; but where it stands while it is short, for of many at once each thread
+    would wait for the interpreter longer than the read takes. An embedder is never short."""
+    engine = seat.engine_or_none
+    if engine is None or seat.is_remote or engine.index.embeds:
+        return await asyncio.to_thread(run)
+    timed = partial(engine.paces.timed, seat.caller.principal, name, run)
+    return timed() if engine.paces.is_short(seat.caller.principal, name) else await asyncio.to_thread(timed)
 
 
 def blocking(call: Callable[Concatenate[C, P], Work[T]]) -> Callable[Concatenate[Any, P], T]:
@@ -98,7 +108,9 @@ async def carry_out_async(seat: Seat, work: Work[T]) -> T:
     engine = seat.engine_or_none
     if engine is None:
         return _off(seat, work)
-    if isinstance(work, Read) and not (work.aside or seat.is_remote):
+    if isinstance(work, Read) and work.aside:
+        return await aside(seat, work.name, work.run)
+    if isinstance(work, Read) and not seat.is_remote:
         return work.run()
     if isinstance(work, Steps | Read):
         return await asyncio.to_thread(work.run)

@@ -20,6 +20,7 @@ from holdfast.domain.scrub import Scrubbed
 from holdfast.domain.space import Space
 from holdfast.operations.index import Index
 from holdfast.operations.note_reads import ReadLog
+from holdfast.operations.pace import Paces
 from holdfast.operations.run_queue import RunQueue
 from holdfast.operations.work import Write
 from holdfast.storage.keyring import StaleKeys
@@ -120,6 +121,7 @@ class Engine:
     candidates: Candidates = field(init=False)
     agents: AgentBook = field(init=False)
     runs: RunQueue = field(default_factory=RunQueue)
+    paces: Paces = field(default_factory=Paces)
     reads: ReadLog = field(init=False)
 
     def __post_init__(self) -> None:

@@ -39,6 +39,8 @@ class Read(Generic[T]):
 
     run: Callable[[], T]
     aside: bool = False
+    name: str = ""
+    """What it is, where it may compute for long."""
     off: Callable[[], T] | None = None
 
 

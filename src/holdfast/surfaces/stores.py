@@ -175,7 +175,7 @@ def _work(seat: Seat, request: Request) -> Work[Answer]:
                 lambda _: f"renamed {_path(seat, spot)} to {_path(seat, to)}",
             )
         case Search():
-            return Read(lambda: _search(seat, request), aside=True, off=lambda: _nothing(seat))
+            return Read(lambda: _search(seat, request), aside=True, name="search", off=lambda: _nothing(seat))
         case Share():
             return _share(seat, request)
         case Unshare():
