@@ -47,6 +47,7 @@ HOSTILE = (
     "pin pw=",
     "ghp_xoxb-\n]ghp_authorization: pwd:",
     'İ is %41glpat-)AccountKey=&sk-EAA://"',
+    "sk-sk-xox}b-\\npwd:xo:EAA%41glpat-xb-xoxb-glpat-",
 )
 
 

@@ -41,7 +41,8 @@ def scrub(text: str, *, cards: bool = False) -> Scrubbed:
         return Scrubbed(text)
     found: dict[str, int] = {}
     for look in range(1, _LOOKS):
-        text, marks = _replaced(text, spans if look < _PATIENT else _whole_runs(text, spans), found)
+        whole = look >= _PATIENT or _is_crowd(spans, text)
+        text, marks = _replaced(text, _whole_runs(text, spans) if whole else spans, found)
         spans = _merged(_beside(text, marks, cards))
         if not spans:
             break
@@ -53,6 +54,9 @@ def scrub(text: str, *, cards: bool = False) -> Scrubbed:
 # what they are glued to goes with them.
 _PATIENT = 3
 _LOOKS = 8
+_CROWD = 100
+_CROWDED = 48
+"""So many secrets, and one in so few characters, are no note: a second look at all of them is not worth its time."""
 _NEAR = 128
 """How far beside what was replaced the next look goes, and how much it sees around that to judge it."""
 
@@ -86,6 +90,10 @@ def _spans(text: str, cards: bool) -> list[Span]:
     if cards:
         spans += card_numbers(text)
     return spans
+
+
+def _is_crowd(spans: list[Span], text: str) -> bool:
+    return len(spans) > _CROWD and len(spans) * _CROWDED > len(text)
 
 
 def _replaced(text: str, spans: list[Span], found: dict[str, int]) -> tuple[str, list[Span]]:

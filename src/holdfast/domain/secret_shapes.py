@@ -186,13 +186,18 @@ LONG_MARKED = 36
 _LONG_RUN = re.compile(r"[!-~]{16,}+")
 
 
-def _by_head() -> Mapping[str, tuple[tuple[str, _Shape], ...]]:
-    """The rows to try for the first two characters of a token."""
-    rows: dict[str, tuple[tuple[str, _Shape], ...]] = {}
+_Rows = tuple[tuple[int, Mapping[str, tuple[_Shape, ...]]], ...]
+
+
+def _by_head() -> Mapping[str, _Rows]:
+    """The rows to try for the first two characters of a token, by the length of their prefix, the longest first: what
+    says most of a token is asked first, and of many prefixes a text has one."""
+    heads: dict[str, dict[int, dict[str, tuple[_Shape, ...]]]] = {}
     for row in SHAPES:
         for prefix in row.prefixes.split():
-            rows[prefix[:2]] = (*rows.get(prefix[:2], ()), (prefix, row))
-    return MappingProxyType(rows)
+            rows = heads.setdefault(prefix[:2], {}).setdefault(len(prefix), {})
+            rows[prefix] = (*rows.get(prefix, ()), row)
+    return MappingProxyType({head: tuple(sorted(rows.items(), reverse=True)) for head, rows in heads.items()})
 
 
 _ROWS = _by_head()
@@ -236,16 +241,23 @@ def tokens(text: str) -> Iterator[Span]:
 
 
 def _token_at(text: str, at: int) -> Span | None:
-    for prefix, row in _ROWS.get(text[at : at + 2], ()):
-        if not text.startswith(prefix, at) or (row.kind in _ALONE and text[at - 1 : at] in _TIES):
-            continue
-        body = _compiled(row.body).match(text, at + len(prefix))
-        if body and (row.kind in _NEVER_MADE_UP or not _is_made_up(body[0])):
-            # A token longer than known goes to its end, rather than leave a part of it.
-            rest = _REST.match(text, body.end())
-            end = max(at + len(prefix) + len(body[0].rstrip(".")), rest.end() if rest and rest[0] else 0)
-            return Span(at, end, 1, row.kind)
+    for length, rows in _ROWS.get(text[at : at + 2], ()):
+        for row in rows.get(text[at : at + length], ()):
+            if token := _token_of(row, text, at, at + length):
+                return token
     return None
+
+
+def _token_of(row: _Shape, text: str, at: int, after: int) -> Span | None:
+    if row.kind in _ALONE and text[at - 1 : at] in _TIES:
+        return None
+    body = _compiled(row.body).match(text, after)
+    if not body or (row.kind not in _NEVER_MADE_UP and _is_made_up(body[0])):
+        return None
+    # A token longer than known goes to its end, rather than leave a part of it.
+    rest = _REST.match(text, body.end())
+    end = max(after + len(body[0].rstrip(".")), rest.end() if rest and rest[0] else 0)
+    return Span(at, end, 1, row.kind)
 
 
 def marked(text: str) -> Iterator[Span]:
