@@ -14,11 +14,13 @@ from holdfast.entrypoints.python import AsyncMemory, Memory
 from tests.doors.agents import SpokenMemory
 from tests.doors.commands import TypedMemory
 from tests.doors.served import Host, Served
-from tests.doors.sessions import Sessions
+from tests.doors.sessions import Piped, PipedAlone, Sessions
 from tests.support import FixedClock
 
 KEY = "5e" * 32
 MEMORY = ":memory:"
+CONNECTED = {"mcp, sessions": Sessions, "mcp, stdio": Piped, "mcp, stdio, call by call": PipedAlone}
+"""Ways in which the SDK's client calls tools."""
 
 _AWAITED = (AsyncMemory, waiting.Door)
 
@@ -105,8 +107,10 @@ class Door:
             memory = holdfast.open(where, **options)
         elif self.name == "mcp":
             memory = cast(Memory, SpokenMemory(holdfast.open(where, **options), self._host))
-        elif self.name == "mcp, sessions":
-            memory = cast(Memory, SpokenMemory(holdfast.open(where, **options), self._host, Sessions))
+        elif self.name in CONNECTED:
+            memory = cast(
+                Memory, SpokenMemory(holdfast.open(where, **options), self._host, CONNECTED[self.name])
+            )
         elif self.name == "cli":
             memory = cast(Memory, TypedMemory(holdfast.open(where, **options)))
         elif self.name == "http":

@@ -1,13 +1,16 @@
-"""Tools as the SDK's own client calls them in the handshake era: one session for each surface, held open as long as the
-memory is."""
+"""Tools as the SDK's own client calls them: one connection for each surface, held open as long as the memory is. Over
+HTTP in the handshake era, over stdio in both."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
+import sys
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from mcp import Client
+from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from holdfast.entrypoints.mcp.tools import Tool
@@ -46,9 +49,17 @@ class Sessions:
         return self._clients[surface]
 
     async def _hold(self, surface: str, ready: asyncio.Future[Client]) -> None:
-        async with connected(f"{self._url}/{surface}", self._token, "legacy", Person()) as client:
-            ready.set_result(client)
-            await self._over.wait()
+        try:
+            async with self._connected(surface) as client:
+                ready.set_result(client)
+                await self._over.wait()
+        except BaseException as error:
+            if ready.done():
+                raise
+            ready.set_exception(error)
+
+    def _connected(self, surface: str) -> AbstractAsyncContextManager[Client]:
+        return connected(f"{self._url}/{surface}", self._token, "legacy", Person())
 
     def close(self) -> None:
         async def end() -> None:
@@ -56,6 +67,27 @@ class Sessions:
             await asyncio.gather(*self._held)
 
         asyncio.run_coroutine_threadsafe(end(), self._loop).result()
+
+
+class Piped(Sessions):
+    """The same through `holdfast mcp`, a process for each surface."""
+
+    era = "legacy"
+
+    def _connected(self, surface: str) -> AbstractAsyncContextManager[Client]:
+        told = {"HOLDFAST_URL": self._url.removesuffix("/mcp"), "HOLDFAST_TOKEN": self._token}
+        command = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "holdfast", "mcp", "--surface", surface],
+            env={**os.environ, **told},
+        )
+        return Client(command, mode=self.era, elicitation_callback=Person().callback)
+
+
+class PipedAlone(Piped):
+    """Since 2026-07-28: each call by itself."""
+
+    era = "2026-07-28"
 
 
 def _can_be_sent(said: dict[str, Any]) -> bool:
