@@ -15,7 +15,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import holdfast
+from holdfast.domain.principal import Caller, PrincipalKind, principal
 from holdfast.operations import note_reads, rotate_keys
+from holdfast.operations.administer import audit_lines, stats
 from holdfast.storage import keyring
 from tests.support import FixedClock
 
@@ -235,3 +237,15 @@ def test_with_reads_off_the_log_holds_writes_alone(tmp_path: Path, monkeypatch: 
     assert alice.readers("k") == []
     assert memory.audit.verify().lines == 1
     memory.close()
+
+
+def test_what_an_administrator_looks_at_is_written_down(tmp_path: Path) -> None:
+    with holdfast.open(tmp_path / "m.db", embedder="none", clock=FixedClock()) as memory:
+        engine = memory._opened.engine
+        assert engine is not None
+        root = Caller(principal(PrincipalKind.USER, "root"), roles=frozenset({"admin"}))
+        stats(engine, root)
+        audit_lines(engine, root, 0, 10)
+        engine.reads.write_down()
+        assert [line.operation for line in audit_lines(engine, root, 0, 10)] == ["stats", "audit"]
+        assert memory.audit.verify().intact

@@ -81,6 +81,7 @@ class AuditLine:
 
 def stats(engine: Engine, caller: Caller) -> Stats:
     _require_admin(caller)
+    engine.reads.note_look("stats", caller.principal, engine.clock())
     spaces, entries = engine.sealed.store.spaces.totals()
     status = engine.index.status()
     return Stats(spaces, entries, status.pending, status.embedder)
@@ -90,6 +91,7 @@ def audit_lines(engine: Engine, caller: Caller, after: int, limit: int) -> list[
     """The log in its order, from a position on."""
     _require_admin(caller)
     rows = engine.sealed.store.audit.after(check_position(after), check_limit(limit, engine.limits.list_rows))
+    engine.reads.note_look("audit", caller.principal, engine.clock())
     return [
         AuditLine(
             after + place,

@@ -41,6 +41,7 @@ KEPT = 100_000
 log = logging.getLogger("holdfast")
 
 Noted = tuple[str, Principal, int, Sequence[Entry]]
+"""Without an entry: somebody looked at the store as a whole."""
 _Group = tuple[str, Principal, UUID]
 
 
@@ -60,6 +61,12 @@ class ReadLog:
             self._noted.append((operation, reader, now, entries))
             if not self._due.is_set():
                 self._due.set()
+
+    def note_look(self, operation: str, administrator: Principal, now: int) -> None:
+        """Counts and the log itself name nobody's text, and yet who looked is written down."""
+        if self._on:
+            self._noted.append((operation, administrator, now, ()))
+            self._due.set()
 
     def start(self) -> None:
         self._thread = Thread(target=self._serve, name="holdfast-reads", daemon=True)
@@ -102,6 +109,8 @@ class ReadLog:
         """One line for what a reader was shown of a space in one way, as long as a line may be."""
         groups: dict[_Group, tuple[int, dict[int, None]]] = {}
         for operation, reader, now, entries in noted:
+            if not entries:
+                SealedTransaction(self._sealed, tx, now).audit(operation, reader)
             for entry in entries:
                 _, numbers = groups.setdefault((operation, reader, entry.space), (now, {}))
                 numbers[entry.number] = None
