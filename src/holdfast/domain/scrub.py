@@ -50,9 +50,8 @@ def scrub(text: str, *, cards: bool = False) -> Scrubbed:
 
 
 # A replaced neighbour can free the edge of a second secret, hence another look. Of 60,000 random mixtures of secrets
-# one in two hundred needed two, none three: where a third finds more, secrets are glued to each other without end, and
-# what they are glued to goes with them.
-_PATIENT = 3
+# one in two hundred needed it: secrets are glued to each other there, and what they are glued to goes with them.
+_PATIENT = 2
 _LOOKS = 8
 _CROWD = 100
 _CROWDED = 48
