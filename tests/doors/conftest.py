@@ -27,8 +27,9 @@ IN_SESSIONS = frozenset(
     for name in ("facts", "forget", "corpus", "context", "files", "kv", "stores", "assistant", "proposals")
 )
 """Where the SDK's client calls the tools too, in the handshake era."""
-PIPED = frozenset(f"test_{name}" for name in ("facts", "kv"))
-"""Where it does so over stdio, in both eras: a process is started for each of these."""
+PIPED = frozenset(f"test_{name}" for name in ("facts", "kv", "corpus"))
+PIPED_ALONE = frozenset(f"test_{name}" for name in ("facts", "kv", "files"))
+"""Where it does so over stdio, in a session or call by call: a process is started for each of these."""
 TYPED = frozenset(f"test_{name}" for name in ("bad_input", "facts", "files", "assistant", "forget"))
 """Where a user's calls are proven that `holdfast call` makes too."""
 
@@ -54,7 +55,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "door" in metafunc.fixturenames:
         module = metafunc.module.__name__.rpartition(".")[2]
         doors = {"mcp": SPOKEN, "mcp, sessions": IN_SESSIONS, "cli": TYPED}
-        doors |= dict.fromkeys(("mcp, stdio", "mcp, stdio, call by call"), PIPED)
+        doors |= {"mcp, stdio": PIPED, "mcp, stdio, call by call": PIPED_ALONE}
         more = [name for name, modules in doors.items() if module in modules]
         metafunc.parametrize("door", [*DOORS, *more], indirect=True)
 
