@@ -152,3 +152,15 @@ def test_a_breach_is_noticed(detect: Detector, source: str) -> None:
 )
 def test_ordinary_code_is_left_alone(detect: Detector, source: str) -> None:
     assert list(detect(ast.parse(source))) == []
+
+
+def test_no_pattern_has_a_possessive_group() -> None:
+    """Before Python 3.11.5 such a group matches wrongly where it could be matched in several ways."""
+    possessive = re.compile(r"(?<!\()\)(?:[*+?]|\{[\d,%s]+\})\+|\(\?>|_LETTER\}[*+]\+")
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if possessive.search(line)
+    ]
+    assert found == []

@@ -296,7 +296,7 @@ def _is_made_up(body: str) -> bool:
     return body == lowered and not DIGIT.search(body)
 
 
-_KEY_GAP = r"(?:\\[nrt]|[\s\"'+,>|]){%s}+"
+_KEY_GAP = r"(?:\\[nrt]|[\s\"'+,>|]){%s}"
 _KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_HEADER = re.compile(_KEY_GAP % "1,16" + r"[A-Za-z\-]{4,24}+: [^\n\\]{1,120}+")
 _KEY_LINE = re.compile(_KEY_GAP % "0,64" + r"([A-Za-z0-9+/=]{1,4096}+)")

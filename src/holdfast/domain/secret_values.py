@@ -101,10 +101,10 @@ _REAL_WORD = re.compile(r"(?<![A-Za-z])[A-Z]?[a-z]{4,32}(?![A-Za-z])")
 _NAMES_SECRET = re.compile("pass|pwd|secret|token|key|cred|kennwort")
 _IDENTIFIER = re.compile(r"[A-Za-z_.\-]{1,120}\d{0,3}")
 _SETTING = re.compile(r"[a-z_]{2,24}=[\w.\-]{0,128}$")
-_LETTER_PARTS = re.compile(r"[A-Za-z]{1,64}+(?:[_.\-/][A-Za-z]{1,64}+){1,16}+")
+_LETTER_PARTS = re.compile(r"[A-Za-z]{1,64}+(?:[_.\-/][A-Za-z]{1,64}+){1,16}")
 _WORD_PARTS = re.compile(
     r"(?:[A-Za-z]{1,32}+\d{0,4}+|\d{1,4}+[a-z]{0,2}+)"
-    r"(?:[_.\-/+:@](?:[A-Za-z]{1,32}+\d{0,4}+|\d{1,4}+[a-z]{0,2}+)){0,24}+"
+    r"(?:[_.\-/+:@](?:[A-Za-z]{1,32}+\d{0,4}+|\d{1,4}+[a-z]{0,2}+)){0,24}"
 )
 _MEASURE = re.compile(
     r"[<>~≥]?\d{1,3}(?:\+|%|[a-z]{1,2}|-[A-Za-z]{2,16}|-\d{1,3})|\d{4}-\d\d(?:-\d\d\S{0,24})?"
@@ -117,7 +117,7 @@ _ALGORITHM = re.compile(
 )
 _CODE = re.compile(
     r"[A-Za-z_][A-Za-z_.]{0,64}+(?:[(\[{]|->|::)|\w{0,16}(?:64|256|512|md5|sha1|2)\w{0,16}\("
-    r"|[({\[]{1,2}[A-Za-z_][\w.]{0,60}+[}(\[]|[A-Za-z_]\w{0,40}+(?:\.\w{1,40}+){1,6}+\(|[&*]{1,2}[A-Za-z_]{2,40}$"
+    r"|[({\[]{1,2}[A-Za-z_][\w.]{0,60}+[}(\[]|[A-Za-z_]\w{0,40}+(?:\.\w{1,40}+){1,6}\(|[&*]{1,2}[A-Za-z_]{2,40}$"
     r"|(?:os|self|this|config|cfg|conf|settings|process|env|environ|request|req|args|options|opts|params|ctx|context"
     r"|user|data|props|state|form|body|app|var|vars|local|module|secrets|github|inputs|values|credentials|creds|db"
     r"|session|payload|row|obj|event|input|sys|cls|client|account|response|res|result|model|item)\??\.[A-Za-z_]"
@@ -125,7 +125,7 @@ _CODE = re.compile(
 _REFERENCE = re.compile(
     r"https?://|arn:|op://|vault:|ref\+|env:|ssm:|file:|keyring:|gs://|s3://|@Microsoft|[A-Za-z]:\\"
     r"|!(?:secret|vault|ref|env|sub|include)|(?:~|\.{1,2})?/(?:[\w.\-]{0,40}/){0,8}[a-z.\-]{2,40}(?:/|$)"
-    r"|[A-Z][A-Z0-9]{0,24}+(?:_[A-Z0-9]{1,24}+){1,8}+$"
+    r"|[A-Z][A-Z0-9]{0,24}+(?:_[A-Z0-9]{1,24}+){1,8}$"
 )
 _PLACEHOLDER = re.compile(
     r"[<{\[(]{1,3}[\w .:|\-]{0,60}[>}\])]{0,3}$|\$(?:[{(]|[a-z_]{2,40}$|(?-i:[A-Z][A-Z0-9_]{1,40})$)|#\{|__\w{1,40}__$"

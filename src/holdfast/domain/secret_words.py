@@ -149,8 +149,8 @@ _QUERY_BEFORE = re.compile(r"[?&][a-z0-9_.\-]{0,30}$")
 _MARKER_BEFORE = re.compile(r"\[redacted:[a-z0-9\-]{0,36}$")
 _BESIDE = re.compile(r"[ \t]{1,2}(?:\|[ \t]{1,2})?")
 _VALUE = re.compile(
-    r"\\\"(?P<escaped>[^\"\\\n]{1,4096}+)\\\"|\"(?P<double>(?:[^\"\\\n]|\\.){1,4096}+)\""
-    r"|'(?P<single>(?:[^'\\\n]|\\.){1,4096}+)'|`(?P<tick>[^`\n]{1,4096}+)`|“(?P<curly>[^”\n]{1,128}+)”"
+    r"\\\"(?P<escaped>[^\"\\\n]{1,4096}+)\\\"|\"(?P<double>(?:[^\"\\\n]|\\.){1,4096})\""
+    r"|'(?P<single>(?:[^'\\\n]|\\.){1,4096})'|`(?P<tick>[^`\n]{1,4096}+)`|“(?P<curly>[^”\n]{1,128}+)”"
     r"|(?P<plain>[^\s\"'`<>;,\u3000-\uffff]++|[^\s\"'`<>;,、。」）]++)"
 )
 # A value without spaces can hold key words with values of their own. So that time stays linear, such a chain may look

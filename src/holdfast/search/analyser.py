@@ -38,12 +38,13 @@ _EMOJI = "\u231a-\u231b\u23e9-\u23fa\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001f1
 
 # A token is a word, or words joined by at most three of these signs: an identifier, a path, a number, an address.
 _JOIN = r"(?:[._\-/\\@:#+&=%~?']{1,3}+|(?<=\d),(?=\d{3}(?!\d)))"
-_ASCII_TOKEN = re.compile(rf"[A-Za-z](?:\+\+|#)(?!\w)|[#@]?[A-Za-z0-9]++(?:{_JOIN}[A-Za-z0-9]++)*+")
+# No possessive groups in any pattern of ours: before Python 3.11.5 they match wrongly; classes may be possessive.
+_ASCII_TOKEN = re.compile(rf"[A-Za-z](?:\+\+|#)(?!\w)|[#@]?[A-Za-z0-9]++(?:{_JOIN}[A-Za-z0-9]++)*")
 _LETTER = rf"(?:[^\W_{_CJK}]|[{_MARKS}])"
 # Compiled at first use: classes this wide take milliseconds, and many programs meet ASCII only.
 _compiled = cache(re.compile)
 _TOKEN = (
-    rf"(?P<cjk>[{_CJK}]++)|[A-Za-z](?:\+\+|#)(?!\w)|[#@]?{_LETTER}++(?:{_JOIN}{_LETTER}++)*+"
+    rf"(?P<cjk>[{_CJK}]++)|[A-Za-z](?:\+\+|#)(?!\w)|[#@]?{_LETTER}+(?:{_JOIN}{_LETTER}+)*"
     rf"|[\U0001f1e6-\U0001f1ff]{{2}}|[{_EMOJI}]"
 )
 _ALONE = rf"[{_HAN}{_HANGUL}]"
