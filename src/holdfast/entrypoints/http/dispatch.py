@@ -45,8 +45,6 @@ from holdfast.surfaces.wire.fields import arguments, from_texts
 IDEMPOTENCY = b"idempotency-key"
 MANY = 1_000
 """So many outcomes are shown in a thread, so that the loop goes on."""
-IDLE = 1
-"""While no other request is open the server takes its time for what was not asked for."""
 _UNEXPECTED = "The server failed in a way it did not expect; its log says more under this request's id."
 _PREFIX = len(BASE) + 1
 _ONCE = frozenset({IDEMPOTENCY, b"content-type", b"content-encoding", b"if-match", b"if-none-match"})
@@ -77,11 +75,13 @@ class Api:
         self._request_bytes = request_bytes
         self._router = Router(ROUTES)
         self._open = 0
+        self._begun = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers: Headers = dict(scope["headers"])
         facts = False
         self._open += 1
+        self._begun += 1
         try:
             path = scope["raw_path"].decode("ascii", "replace").removeprefix(scope["root_path"])
             route, in_path = self._router.find(scope["method"], path[_PREFIX:])
@@ -106,6 +106,7 @@ class Api:
     async def _answer(
         self, route: Route, in_path: Mapping[str, str], scope: Scope, headers: Headers, receive: Receive
     ) -> Answer:
+        begun, alone = self._begun, self._open == 1
         caller = await self._authenticator.caller(scope["headers"])
         self._rate.take(caller.principal)
         if self._memory.opened.failed is not None:
@@ -120,16 +121,18 @@ class Api:
         key = headers.get(IDEMPOTENCY)
         result = await calling.write(seat, call, given, None if key is None else _idempotency_key(key))
         if isinstance(result, Remembered):
-            return await self._remembered(result)
+            return await _remembered(result, in_peace=alone and self._begun == begun)
         if isinstance(result, list) and len(result) > MANY:
             return await asyncio.to_thread(lambda: answer(call.answer.show(result)))
         return answer(call.answer.show(result), 200, *_tag(result))
 
-    async def _remembered(self, kept: Remembered) -> Answer:
-        """With what is similar, which takes a search: a server that others wait for leaves it out."""
-        if kept.look is None or self._open > IDLE:
-            return answer(STORED.show(kept))
-        return answer(await asyncio.to_thread(REMEMBERED.show, kept))
+
+async def _remembered(kept: Remembered, *, in_peace: bool) -> Answer:
+    """With what is similar, which takes a search; where others asked for something while this was kept, it is left out.
+    Whether others ask right now would not do: of many that were written together one answers last."""
+    if kept.look is None or not in_peace:
+        return answer(STORED.show(kept))
+    return answer(await asyncio.to_thread(REMEMBERED.show, kept))
 
 
 def _asked(
