@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from gzip import compress
 from typing import Any, NamedTuple
+
+from pydantic_core import to_json
 
 from holdfast.domain.errors import (
     ConfirmationRequired,
@@ -22,6 +24,10 @@ from holdfast.entrypoints.http.tokens import reason_of
 
 Send = Callable[[Any], Awaitable[None]]
 Headers = tuple[tuple[bytes, bytes], ...]
+AtOnce = Callable[[int, Sequence[tuple[bytes, bytes]], bytes], bool]
+"""Writes a whole answer with one system call, where nothing stands against it; says whether it did."""
+AT_ONCE = "holdfast.at_once"
+"""What this is called among the extensions of an ASGI scope."""
 
 JSON = (b"content-type", b"application/json")
 NO_STORE = (b"cache-control", b"no-store")
@@ -40,22 +46,30 @@ class Answer(NamedTuple):
     body: bytes
     headers: Headers = (JSON, NO_STORE)
 
-    async def send(self, send: Send, *, gzip: bool = False) -> None:
-        body, headers = self.body, [*self.headers]
-        if len(body) >= GZIP_BYTES:
-            headers.append((b"vary", b"accept-encoding"))
-            if gzip:
-                in_place = len(body) < LARGE
-                body = (
-                    compress(body, GZIP_LEVEL)
-                    if in_place
-                    else await asyncio.to_thread(compress, body, GZIP_LEVEL)
-                )
-                headers.append((b"content-encoding", b"gzip"))
-        if self.status != NOT_MODIFIED:  # whose length would be that of the answer it stands for
-            headers.append((b"content-length", b"%d" % len(body)))
-        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+    async def send(
+        self, send: Send, more: Headers = (), accepted: bytes = b"", at_once: AtOnce | None = None
+    ) -> None:
+        """With `more` headers, in a coding that is `accepted`."""
+        status, body, headers = self if len(self.body) < GZIP_BYTES else await self._coded(accepted)
+        lines = [*headers, *more]
+        if status != NOT_MODIFIED:  # whose length would be that of the answer it stands for
+            lines.append((b"content-length", b"%d" % len(body)))
+        if at_once is not None and at_once(status, lines, body):
+            return
+        await send({"type": "http.response.start", "status": status, "headers": lines})
         await send({"type": "http.response.body", "body": body})
+
+    async def _coded(self, accepted: bytes) -> Answer:
+        body, headers = self.body, (*self.headers, (b"vary", b"accept-encoding"))
+        if takes_gzip(accepted):
+            in_place = len(body) < LARGE
+            body = (
+                compress(body, GZIP_LEVEL)
+                if in_place
+                else await asyncio.to_thread(compress, body, GZIP_LEVEL)
+            )
+            headers = (*headers, (b"content-encoding", b"gzip"))
+        return Answer(self.status, body, headers)
 
 
 def takes_gzip(accepted: bytes) -> bool:
@@ -70,8 +84,15 @@ def takes_gzip(accepted: bytes) -> bool:
 
 
 def answer(value: Any, status: int = 200, *more: tuple[bytes, bytes]) -> Answer:
+    return Answer(status, _json(value), (JSON, NO_STORE, *more))
+
+
+def _json(value: Any) -> bytes:
     """A lone surrogate, which a refusal may quote, is written as JSON escapes it."""
-    return Answer(status, _encode(value).encode(errors="backslashreplace"), (JSON, NO_STORE, *more))
+    try:
+        return to_json(value, inf_nan_mode="null")
+    except ValueError:
+        return _encode(value).encode(errors="backslashreplace")
 
 
 def text_answer(text: str, media_type: str) -> Answer:

@@ -20,16 +20,16 @@ from holdfast.entrypoints.http.agents import Agents, OpenDoor, key_for_agents
 from holdfast.entrypoints.http.answers import GZIP_BYTES, refusal
 from holdfast.entrypoints.http.authenticate import Authenticator
 from holdfast.entrypoints.http.dispatch import Api
-from holdfast.entrypoints.http.guard import App, Guard
+from holdfast.entrypoints.http.front import Front
+from holdfast.entrypoints.http.guard import Guard
 from holdfast.entrypoints.http.jwks import Jwks
 from holdfast.entrypoints.http.limits import RateLimit
 from holdfast.entrypoints.http.openapi import document
 from holdfast.entrypoints.http.page import docs_page, status_page
 from holdfast.entrypoints.http.router import no_method
-from holdfast.entrypoints.http.routes import BASE
 from holdfast.entrypoints.http.secret import Secret, local_secret
 from holdfast.entrypoints.http.tokens import Verifier
-from holdfast.entrypoints.http.watch import Metrics, Watch
+from holdfast.entrypoints.http.watch import App, Metrics
 from holdfast.entrypoints.opening import Running
 from holdfast.settings import Settings
 from holdfast.wiring import system_clock
@@ -91,18 +91,8 @@ def create_app(
     )
     pages.router.redirect_slashes = False  # one address for each thing
 
-    async def front(scope: Any, receive: Any, send: Any) -> None:
-        app: App = pages
-        if scope["type"] == "http":
-            path = scope["path"].removeprefix(scope.get("root_path", ""))
-            if path.startswith(f"{BASE}/"):
-                app = api
-            elif mcp is not None and mcp.serves(path):
-                app = mcp
-        await app(scope, receive, send)
-
-    guarded = Guard(front, host=settings.host, allowed=settings.allowed_hosts)
-    return Watch(guarded, metrics)
+    guard = Guard(host=settings.host, allowed=settings.allowed_hosts)
+    return Front(guard, api, mcp, pages, metrics)
 
 
 def _get(path: str, endpoint: Any) -> Route:

@@ -25,10 +25,8 @@ from holdfast.entrypoints.http.answers import (
     LARGE,
     NO_STORE,
     Answer,
-    Send,
     answer,
     refusal,
-    takes_gzip,
     text_answer,
 )
 from holdfast.entrypoints.http.authenticate import Authenticator
@@ -59,7 +57,7 @@ Headers = dict[bytes, bytes]
 
 
 class Api:
-    """Everything under /api/v1, as an ASGI application."""
+    """Everything under /api/v1."""
 
     def __init__(
         self,
@@ -77,8 +75,8 @@ class Api:
         self._open = 0
         self._begun = 0
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers: Headers = dict(scope["headers"])
+    async def answer(self, scope: Scope, headers: Headers, receive: Receive) -> Answer | None:
+        """None: nobody waits for it any more."""
         facts = False
         self._open += 1
         self._begun += 1
@@ -89,19 +87,18 @@ class Api:
             scope["holdfast.route"] = route.path
             if len(headers) != len(scope["headers"]):
                 _refuse_repeats(scope["headers"])
-            answered = await self._answer(route, in_path, scope, headers, receive)
+            return await self._answer(route, in_path, scope, headers, receive)
         except ClientLeft:
-            return
+            return None
         except HoldfastError as error:
-            answered = refusal(error, facts=facts, passing=self._memory.enabled or error.status != 503)
             scope["holdfast.code"] = error.code
+            return refusal(error, facts=facts, passing=self._memory.enabled or error.status != 503)
         except Exception:
             log.exception("a request failed", extra={"request_id": scope.get("holdfast.request_id")})
-            answered = refusal(Backend(_UNEXPECTED), facts=facts)
             scope["holdfast.code"] = "backend"
+            return refusal(Backend(_UNEXPECTED), facts=facts)
         finally:
             self._open -= 1
-        await answered.send(send, gzip=takes_gzip(headers.get(b"accept-encoding", b"")))
 
     async def _answer(
         self, route: Route, in_path: Mapping[str, str], scope: Scope, headers: Headers, receive: Receive

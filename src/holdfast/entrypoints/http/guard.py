@@ -4,49 +4,42 @@ browser, neither by a name of its own (DNS rebinding) nor from its own origin. N
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from holdfast.domain.errors import AccessDenied, HoldfastError, InvalidField
-from holdfast.entrypoints.http.answers import refusal
+from holdfast.domain.errors import AccessDenied, InvalidField
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 ANY = ("0.0.0.0", "::", "[::]", "")
-
-App = Callable[[Any, Any, Any], Awaitable[None]]
 
 _HOST = re.compile(rb"(\[[0-9a-f:.]+\]|[^\s\[\]:@/?#]+)(?::([0-9]*))?", re.IGNORECASE)
 _ORIGIN = re.compile(rb"https?://(.+)", re.IGNORECASE)
 
 
 class Guard:
-    def __init__(self, app: App, *, host: str, allowed: Sequence[str] = ()) -> None:
-        self._app = app
+    def __init__(self, *, host: str, allowed: Sequence[str] = ()) -> None:
         named = () if host in ANY else (f"[{host}]" if ":" in host else host,)
         self._named = frozenset(name.lower() for name in allowed)
         self._allowed = frozenset(name.lower() for name in (*LOOPBACK, *named)) | self._named
+        self._as_sent = frozenset(name.encode() for name in self._allowed)
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http":
-            try:
-                self._check(scope["headers"])
-            except HoldfastError as error:
-                scope["holdfast.code"] = error.code
-                await refusal(error).send(send)
-                return
-        await self._app(scope, receive, send)
-
-    def _check(self, headers: Sequence[tuple[bytes, bytes]]) -> None:
-        hosts = [value for name, value in headers if name == b"host"]
-        if len(hosts) != 1:
+    def check(self, headers: Mapping[bytes, bytes], sent: Sequence[tuple[bytes, bytes]]) -> None:
+        """`sent` has each header as often as it came."""
+        host = headers.get(b"host")
+        if host is None or (len(sent) != len(headers) and [name for name, _ in sent].count(b"host") != 1):
             raise InvalidField("A request names its host exactly once.")
-        if _name(hosts[0]) not in self._allowed:
+        if not self._is_ours(host):
             raise AccessDenied(
                 "This server does not go by that name; HOLDFAST_ALLOWED_HOSTS lists those it does."
             )
-        for name, value in headers:
-            if name == b"origin" and not self._is_own(value, hosts[0]):
-                raise AccessDenied("Pages of another site may not call this server.")
+        if b"origin" in headers and not all(
+            self._is_own(value, host) for name, value in sent if name == b"origin"
+        ):
+            raise AccessDenied("Pages of another site may not call this server.")
+
+    def _is_ours(self, host: bytes) -> bool:
+        name, _, port = host.partition(b":")
+        usual = name in self._as_sent and (not port or port.isdigit())
+        return usual or _name(host) in self._allowed
 
     def _is_own(self, origin: bytes, host: bytes) -> bool:
         """That of the very host and port asked, or of a name that the settings list: on this machine other programs

@@ -1,27 +1,33 @@
 """uvicorn's HTTP protocol with a time by which a request's head must have come, and a size it may have: a connection
-that only dribbles is closed instead of kept for ever, and no head fills the memory."""
+that only dribbles is closed instead of kept for ever, and no head fills the memory. And with an answer that goes out
+at once, where ASGI alone has the head sent first and the body after it."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from holdfast.domain.errors import HoldfastError, InvalidField, TooLarge
-from holdfast.entrypoints.http.answers import refusal
+from holdfast.entrypoints.http.answers import AT_ONCE, AtOnce, refusal
 
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 256 * 1024
+AT_ONCE_BYTES = 64 * 1024
+"""A larger body would be copied for nothing: it takes several system calls anyway."""
 
 
 class TimedProtocol(HttpToolsProtocol):
     _waiting: asyncio.TimerHandle | None = None
     _in_head = True
     _head = 0
+    _extensions: dict[str, AtOnce]
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self._extensions = {AT_ONCE: self._answer_at_once}
         self._wait()
 
     def data_received(self, data: bytes) -> None:
@@ -47,8 +53,29 @@ class TimedProtocol(HttpToolsProtocol):
         self.transport.write(STATUS_LINE[answered.status] + head + b"\r\n" + answered.body)
         self.transport.close()
 
+    def _answer_at_once(self, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> bool:
+        """As uvicorn does in two steps. What is not usual is left to it: a request behind this one, a client that reads
+        slowly, has left or wants no body, a header that would end its line."""
+        cycle = self.cycle
+        usual = cycle.keep_alive and not (
+            self.pipeline or cycle.response_started or cycle.disconnected or self.flow.write_paused
+        )
+        if not usual or cycle.scope["method"] == "HEAD" or len(body) > AT_ONCE_BYTES:
+            return False
+        lines = [*self.server_state.default_headers, *headers]
+        head = b"".join([b"%b: %b\r\n" % line for line in lines])
+        if head.count(b"\n") != len(lines):
+            return False
+        cycle.response_started = cycle.response_complete = True
+        cycle.waiting_for_100_continue = False
+        self.transport.write(b"%b%b\r\n%b" % (STATUS_LINE[status], head, body))
+        cycle.message_event.set()
+        cycle.on_response()
+        return True
+
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self.scope["extensions"] = self._extensions  # type: ignore[typeddict-item]
         self._in_head, self._head = True, 0
         self._wait()
 

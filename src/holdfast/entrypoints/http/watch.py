@@ -3,21 +3,17 @@ holds one: a request is known by its route and its id."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import logging
-import re
 import time
 import traceback
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _OTHER = "other"
 
 log = logging.getLogger("holdfast.http")
@@ -69,60 +65,23 @@ class Metrics:
         yield f'holdfast_request_seconds_count{{route="{route}"}} {total}'
 
 
-class Watch:
-    """The outermost layer: gives each request its id, and notes how it ended."""
-
-    def __init__(self, app: App, metrics: Metrics) -> None:
-        self._app = app
-        self._metrics = metrics
-        self._process, self._numbers = token_hex(4), itertools.count(1)
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        began, status = time.perf_counter(), 0
-        request = _given_id(scope["headers"]) or f"{self._process}-{next(self._numbers):x}"
-        scope["holdfast.request_id"] = request
-
-        async def sending(message: Any) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message["headers"] = [*message["headers"], (b"x-request-id", request.encode())]
-            await send(message)
-
-        self._metrics.open += 1
-        try:
-            await self._app(scope, receive, sending)
-        finally:
-            self._metrics.open -= 1
-            self._note(scope, request, status, time.perf_counter() - began)
-
-    def _note(self, scope: Any, request: str, status: int, seconds: float) -> None:
-        route, code = scope.get("holdfast.route", _OTHER), scope.get("holdfast.code")
-        method = scope["method"] if scope["method"].isalpha() and len(scope["method"]) < 10 else _OTHER
-        self._metrics.count(method, route, status, code, seconds)
-        if log.isEnabledFor(logging.INFO):
-            log.info(
-                "request",
-                extra={
-                    "request_id": request,
-                    "method": method,
-                    "route": route,
-                    "status": status,
-                    "code": code,
-                    "ms": round(seconds * 1_000, 2),
-                },
-            )
-
-
-def _given_id(headers: list[tuple[bytes, bytes]]) -> str | None:
-    """That of a proxy before us, if it is one."""
-    for name, value in headers:
-        if name == b"x-request-id" and _ID.fullmatch(value):
-            return value.decode()
-    return None
+def note(metrics: Metrics, scope: Any, request: str, status: int, seconds: float) -> None:
+    """How a request ended."""
+    route, code = scope.get("holdfast.route", _OTHER), scope.get("holdfast.code")
+    method = scope["method"] if scope["method"].isalpha() and len(scope["method"]) < 10 else _OTHER
+    metrics.count(method, route, status, code, seconds)
+    if log.isEnabledFor(logging.INFO):
+        log.info(
+            "request",
+            extra={
+                "request_id": request,
+                "method": method,
+                "route": route,
+                "status": status,
+                "code": code,
+                "ms": round(seconds * 1_000, 2),
+            },
+        )
 
 
 def _trace(error: BaseException | None) -> list[str]:
