@@ -43,7 +43,8 @@ class Wire(asyncio.Transport):
 
 async def _exchange(answered: Answer, *requests: bytes, slow: bool = False) -> Wire:
     async def app(scope: Any, _: object, send: Any) -> None:
-        await answered.send(send, at_once=scope["extensions"][AT_ONCE])
+        if not scope["extensions"][AT_ONCE](answered.status, answered.lines(), answered.body):
+            await answered.send(send)
 
     config = uvicorn.Config(app, interface="asgi3", log_config=None)
     config.load()

@@ -10,6 +10,8 @@ from holdfast.domain.errors import NotFound
 from holdfast.domain.randomness import fresh_bytes
 
 NUMBER_BITS = 32
+_NUMBER_DIGITS = NUMBER_BITS // 4
+_DIGITS = 32
 _NUMBER_MASK = (1 << NUMBER_BITS) - 1
 _VERSION = 8 << 76
 _VARIANT = 2 << 62
@@ -32,11 +34,20 @@ def new_number() -> int:
 
 
 def entry_id(space: UUID, number: int) -> UUID:
+    return _id(space.int | number)
+
+
+def entry_id_text(space: str, number: int) -> str:
+    """The id as it is written, from its space's as it is written."""
+    return f"{space[:-_NUMBER_DIGITS]}{number:0{_NUMBER_DIGITS}x}"
+
+
+def _id(value: int) -> UUID:
     """UUID's own constructor weighs six ways to give one, at three times the price; every answer holds an id."""
-    entry = object.__new__(UUID)
-    object.__setattr__(entry, "int", space.int | number)
-    object.__setattr__(entry, "is_safe", _SAFE)
-    return entry
+    made = object.__new__(UUID)
+    object.__setattr__(made, "int", value)
+    object.__setattr__(made, "is_safe", _SAFE)
+    return made
 
 
 def number_of(entry: UUID) -> int:
@@ -46,10 +57,16 @@ def number_of(entry: UUID) -> int:
 def split_entry_id(text: str | UUID) -> tuple[UUID, int]:
     """The space and number of an entry id; what is no entry id names an entry that does not exist."""
     try:
-        value = text.int if isinstance(text, UUID) else UUID(text).int
+        value = text.int if isinstance(text, UUID) else _read(text)
     except (ValueError, AttributeError, TypeError):
         raise NotFound from None
     number = value & _NUMBER_MASK
     if not number:
         raise NotFound
-    return UUID(int=value & ~_NUMBER_MASK), number
+    return _id(value & ~_NUMBER_MASK), number
+
+
+def _read(text: str) -> int:
+    """UUID takes other spellings too, and so do we; but this is the one that answers have."""
+    digits = text.replace("-", "")
+    return int(digits, 16) if len(digits) == _DIGITS else UUID(text).int

@@ -19,9 +19,8 @@ class Partition(IntEnum):
     __hash__ = int.__hash__
     """Enum's own is written in Python, and partitions are hashed in every read."""
 
-    @property
-    def label(self) -> str:
-        return self.name.lower()
+    def __init__(self, _: int) -> None:
+        self.label = self.name.lower()
 
 
 MODEL_VISIBLE = (Partition.NOTES, Partition.FACTS, Partition.STORES, Partition.FILES, Partition.ASSISTANT)

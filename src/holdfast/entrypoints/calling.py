@@ -16,10 +16,12 @@ from holdfast.surfaces.wire.call import Call
 
 
 async def read(seat: Seat, call: Call, given: dict[str, Any]) -> Any:
-    run = partial(call.run, call.surface(seat), **given)
+    spoken = call.surface(seat)
     if call.aside:
-        return await aside(seat, call.name, run)
-    return await asyncio.to_thread(run) if seat.is_remote else run()
+        return await aside(seat, call.name, partial(call.run, spoken, **given))
+    if seat.is_remote:
+        return await asyncio.to_thread(call.run, spoken, **given)
+    return call.run(spoken, **given)
 
 
 async def write(seat: Seat, call: Call, given: dict[str, Any], repeat: str | None = None) -> Any:

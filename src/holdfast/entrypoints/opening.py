@@ -63,9 +63,10 @@ class Running:
 
     def seat(self, caller: Caller) -> Seat:
         """Where somebody sits whom a door has made out."""
-        if caller.owner is not None and self.opened.engine is not None:
-            note_owner(self.opened.engine, caller)
-        return Seat(self.opened.engine, caller, self.limits, self._clock, self.reason or "")
+        engine = self.opened.engine
+        if caller.owner is not None and engine is not None:
+            note_owner(engine, caller)
+        return Seat(engine, caller, self.limits, self._clock, self.opened.reason or "")
 
     def warm(self) -> None:
         """Loads the embedder before the first question comes; a broken one is said by every answer anyway."""

@@ -40,7 +40,7 @@ def confirmed(seat: Seat, what: str) -> Confirmed:
     call, level = CONFIRMED[what]
 
     def prepare(caller: Caller, arguments: Mapping[str, Any]) -> Job[Any]:
-        work = call.run(call.surface(replace(seat, caller=caller)), **arguments)
+        work = call.run(call.surface(seat._replace(caller=caller)), **arguments)
         assert isinstance(work, Write), f"{what} must be one transaction to be confirmed"
         return work.prepare()
 

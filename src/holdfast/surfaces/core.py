@@ -65,7 +65,6 @@ _ROOMS = {partition.label: partition for partition in MODEL_VISIBLE}
 class CoreCalls:
     def __init__(self, seat: Seat) -> None:
         self._seat = seat
-        self._near = partial(_similar_to, seat)
 
     def remember(
         self,
@@ -105,7 +104,8 @@ class CoreCalls:
         profile = CORE if in_context is True else profile_of(in_context)
         if always_inject and where is not None and not self._seat.is_off and asks_as_model(self._seat.caller):
             return ask_to_apply(self._seat, where, draft)
-        return remembering(self._seat, Asked(profile, where, draft), self._near if in_context else None)
+        near = partial(_similar_to, self._seat) if in_context else None
+        return remembering(self._seat, Asked(profile, where, draft), near)
 
     def remember_many(self, entries: Iterable[Mapping[str, Any]]) -> Steps[Outcomes]:
         """Keeps many memories, given as the keyword arguments of remember(); one outcome a row, in order."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.contracts.clock import Clock
@@ -23,10 +23,10 @@ SpaceId = UUID | str | None
 """How a caller names a space: its id, its reference, `kind:reference`, or nothing for the own one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seat:
+class Seat(NamedTuple):
     """Where a vocabulary is spoken: an engine (None when memory is off, with the reason) and a caller. Limits and the
-    clock are the engine's; they stand here because words are checked while memory is off too."""
+    clock are the engine's; they stand here because words are checked while memory is off too. A named tuple, because
+    one is made for every request."""
 
     engine_or_none: Engine | None
     caller: Caller

@@ -46,20 +46,20 @@ class Answer(NamedTuple):
     body: bytes
     headers: Headers = (JSON, NO_STORE)
 
-    async def send(
-        self, send: Send, more: Headers = (), accepted: bytes = b"", at_once: AtOnce | None = None
-    ) -> None:
-        """With `more` headers, in a coding that is `accepted`."""
-        status, body, headers = self if len(self.body) < GZIP_BYTES else await self._coded(accepted)
-        lines = [*headers, *more]
-        if status != NOT_MODIFIED:  # whose length would be that of the answer it stands for
-            lines.append((b"content-length", b"%d" % len(body)))
-        if at_once is not None and at_once(status, lines, body):
-            return
-        await send({"type": "http.response.start", "status": status, "headers": lines})
-        await send({"type": "http.response.body", "body": body})
+    def lines(self) -> list[tuple[bytes, bytes]]:
+        """All its headers."""
+        if self.status == NOT_MODIFIED:  # whose length would be that of the answer it stands for
+            return [*self.headers]
+        return [*self.headers, (b"content-length", b"%d" % len(self.body))]
 
-    async def _coded(self, accepted: bytes) -> Answer:
+    async def send(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status, "headers": self.lines()})
+        await send({"type": "http.response.body", "body": self.body})
+
+    async def coded(self, accepted: bytes) -> Answer:
+        """In a coding that the client accepts, where that is worth its price."""
+        if len(self.body) < GZIP_BYTES:
+            return self
         body, headers = self.body, (*self.headers, (b"vary", b"accept-encoding"))
         if takes_gzip(accepted):
             in_place = len(body) < LARGE

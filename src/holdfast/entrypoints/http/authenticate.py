@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -55,15 +56,21 @@ class Authenticator:
         self._verifier = verifier
         self._nobody = Caller(Principal(PrincipalKind.USER, UNKNOWN), door=DOOR)
 
-    def known(self, headers: Headers | RawHeaders) -> Caller | None:
-        """The caller when nothing has to be awaited for it: the token was verified a moment ago, or none is asked."""
-        sent = _sent(headers)
-        caller = self._nobody if self._off else self._verifier.known(_bearer(sent.authorization))
-        return None if caller is None else _in_circumstances(caller, sent)
+    def known(self, headers: Mapping[bytes, bytes]) -> Caller | None:
+        """The caller of a request that repeats no header, if nothing has to be awaited: the token was verified a moment
+        ago, or none is asked."""
+        caller = self._nobody if self._off else self._verifier.known(_bearer(headers.get(_AUTHORIZATION)))
+        if caller is None or not (_RUN in headers or _CONVERSATION in headers):
+            return caller
+        return _in_circumstances(caller, _sent(list(headers.items())))
 
     async def caller(self, headers: Headers | RawHeaders) -> Caller:
         sent = _sent(headers)
-        caller = self._nobody if self._off else await self._verifier.verify(_bearer(sent.authorization))
+        caller = self._nobody
+        if not self._off:
+            if len(sent.authorization) > 1:
+                raise unauthenticated(Reason.SCHEME)
+            caller = await self._verifier.verify(_bearer(*sent.authorization))
         return _in_circumstances(caller, sent)
 
 
@@ -85,11 +92,11 @@ def _sent(headers: Headers | RawHeaders) -> _Sent:
     return sent
 
 
-def _bearer(authorization: list[bytes]) -> bytes:
-    if not authorization:
+def _bearer(authorization: bytes | None = None) -> bytes:
+    if authorization is None:
         raise unauthenticated(Reason.MISSING)
-    scheme, _, token = authorization[0].partition(b" ")
-    if len(authorization) > 1 or scheme.lower() != b"bearer":
+    scheme, _, token = authorization.partition(b" ")
+    if scheme.lower() != b"bearer":
         raise unauthenticated(Reason.SCHEME)
     return token.strip(b" ")
 

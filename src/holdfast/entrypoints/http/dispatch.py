@@ -104,7 +104,10 @@ class Api:
         self, route: Route, in_path: Mapping[str, str], scope: Scope, headers: Headers, receive: Receive
     ) -> Answer:
         begun, alone = self._begun, self._open == 1
-        caller = await self._authenticator.caller(scope["headers"])
+        repeats = len(headers) != len(scope["headers"])
+        caller = None if repeats else self._authenticator.known(headers)
+        if caller is None:
+            caller = await self._authenticator.caller(scope["headers"])
         self._rate.take(caller.principal)
         if self._memory.opened.failed is not None:
             raise Unavailable(self._memory.reason)

@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.domain.errors import HoldfastError
 from holdfast.entrypoints.http.agents import Agents
-from holdfast.entrypoints.http.answers import AT_ONCE, Answer, Send, refusal
+from holdfast.entrypoints.http.answers import AT_ONCE, GZIP_BYTES, Answer, AtOnce, Send, refusal
 from holdfast.entrypoints.http.dispatch import Api
 from holdfast.entrypoints.http.guard import Guard
 from holdfast.entrypoints.http.routes import BASE
@@ -54,12 +54,14 @@ class Front:
             self._guard.check(headers, scope["headers"])
         except HoldfastError as error:
             scope["holdfast.code"] = error.code
-            await sending.answer(refusal(error), scope)
+            await refusal(error).send(sending)
             return
         if path.startswith(_API):
             answered = await self._api.answer(scope, headers, receive)
-            if answered is not None:
-                await sending.answer(answered, scope, headers.get(b"accept-encoding", b""))
+            if answered is not None and len(answered.body) >= GZIP_BYTES:
+                answered = await answered.coded(headers.get(b"accept-encoding", b""))
+            if answered is not None and not sending.at_once(answered, scope):
+                await answered.send(sending)
         elif self._agents is not None and self._agents.serves(path):
             await self._agents(scope, receive, sending)
         else:
@@ -76,10 +78,11 @@ class _Sending:
         self._line = (REQUEST_ID, request.encode())
         self.status = 0
 
-    async def answer(self, answered: Answer, scope: Any, accepted: bytes = b"") -> None:
+    def at_once(self, answered: Answer, scope: Any) -> bool:
+        """Sends it whole, if the server can."""
         self.status = answered.status
-        at_once = scope["extensions"].get(AT_ONCE) if "extensions" in scope else None
-        await answered.send(self._send, (self._line,), accepted, at_once)
+        write: AtOnce | None = scope["extensions"].get(AT_ONCE) if "extensions" in scope else None
+        return write is not None and write(answered.status, [*answered.lines(), self._line], answered.body)
 
     async def __call__(self, message: Any) -> None:
         """As ASGI sends."""

@@ -113,7 +113,7 @@ def _as_person(seat: Seat) -> Seat:
     caller, person = seat.caller, person_asked(seat.caller)
     assert person is not None
     alone = replace(caller, door=DOOR) if person == caller.principal else Caller(person, door=DOOR)
-    return replace(seat, caller=alone)
+    return seat._replace(caller=alone)
 
 
 def _is_modern(context: Context) -> bool:

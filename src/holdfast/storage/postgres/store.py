@@ -36,6 +36,8 @@ T = TypeVar("T")
 
 
 class PostgresStore:
+    remote = True
+
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
         self._writer = Writer(connections, at_once=max(1, connections.size - FOR_READERS))
@@ -59,10 +61,6 @@ class PostgresStore:
         self.proposals = ProposalReads(connections)
         self.audit = AuditReads(connections)
         self.leases = Leases(connections)
-
-    @property
-    def remote(self) -> bool:
-        return True
 
     @property
     def unclean(self) -> bool:

@@ -42,6 +42,13 @@ SELECT {HEAD}
    AND entries.key = ?6"""
 
 
+_BY_NUMBER = f"""
+SELECT {HEAD}
+  FROM entries
+ WHERE entries.entry = ?6
+   AND {LIVE}"""
+
+
 class EntryReads:
     def __init__(self, reader: Reader, number_of: Callable[[UUID], int]) -> None:
         self._reader = reader
@@ -66,16 +73,8 @@ class EntryReads:
 
     def by_number(self, visible: Visible, number: int) -> EntryRow | None:
         shown = self._shown(visible)
-        rows = self._heads(
-            f"""
-            SELECT {HEAD}
-              FROM entries
-             WHERE entries.entry = ?6
-               AND {LIVE}
-            """,
-            (*shown, entry_number(shown[0], number)),
-        )
-        return rows[0] if rows else None
+        rows = self._reader.rows(_BY_NUMBER, (*shown, entry_number(shown[0], number)))
+        return _HEAD_ROW(rows[0]) if rows else None
 
     def trashed_by_number(self, visible: Visible, number: int) -> EntryRow | None:
         shown = self._shown(visible)

@@ -35,6 +35,8 @@ T = TypeVar("T")
 
 
 class SqliteStore:
+    remote = False
+
     def __init__(self, connections: Connections) -> None:
         try:
             migrate(connections)
@@ -65,10 +67,6 @@ class SqliteStore:
         self.receipts = ReceiptReads(connections)
         self.proposals = ProposalReads(connections)
         self.audit = AuditReads(connections)
-
-    @property
-    def remote(self) -> bool:
-        return False
 
     @property
     def unclean(self) -> bool:

@@ -39,6 +39,7 @@ from holdfast.surfaces.wire.shape import (
     moment,
     plain,
     ref,
+    space_text,
 )
 
 
@@ -130,7 +131,7 @@ def _show_stored(kept: Remembered) -> Json:
     shown: Json = {
         "id": None if id is None else str(id),
         "key": key,
-        "space": None if space is None else str(space),
+        "space": None if space is None else space_text(space),
         "category": category,
         "revision": revision,
         "created": created,

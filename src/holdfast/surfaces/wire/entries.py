@@ -8,7 +8,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from holdfast.domain.entry import BYTES, Change, Content, Entry, Provenance, Revision, Source
-from holdfast.domain.ids import entry_id, number_of
+from holdfast.domain.ids import entry_id_text, number_of
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import parse_grantee
 from holdfast.operations.answers import Hit, Hits, Page, Similar
@@ -29,7 +29,10 @@ from holdfast.surfaces.wire.shape import (
     many,
     micros,
     moment,
+    space_text,
 )
+
+_INTERNAL = Partition.INTERNAL
 
 
 def _text(content: Content) -> str | None:
@@ -152,42 +155,51 @@ def _read_entry(shown: Json, text: str = "text") -> Entry:
 
 def _show_entry(entry: Entry) -> Json:
     """What the parts say, in one go: it is shown for every entry that is read."""
-    space, number, owner, partition, revision, content, created, updated, expires, trashed = entry[:10]
+    (
+        space, number, owner, partition, revision, content, created, updated, expires, trashed, always_inject,
+        encrypted, quarantined,
+    ) = entry  # fmt: skip
+    (
+        key, body, provenance, namespace, hint, media_type, category, tags, conversation, speaker, at_us, change, _,
+        derived_from, removed_by,
+    ) = content  # fmt: skip
+    space_id, is_text = space_text(space), media_type != BYTES
+    by, door, source, said_in, run = provenance
     shown: Json = {
-        "id": str(entry_id(space, number)),
-        "space": str(space),
-        "owner": str(owner),
+        "id": entry_id_text(space_id, number),
+        "space": space_id,
+        "owner": f"{owner.kind}:{owner.id}",
         "partition": partition.label,
-        "key": content.key,
-        "hint": content.hint,
-        "text": _text(content),
-        "media_type": content.media_type,
-        "category": content.category,
-        "tags": content.tags,
-        "conversation": content.conversation,
-        "speaker": content.speaker,
-        "at": moment(content.at_us),
-        "provenance": _provenance(content),
+        "key": key,
+        "hint": hint,
+        "text": body.decode() if is_text else None,
+        "media_type": media_type,
+        "category": category,
+        "tags": tags,
+        "conversation": conversation,
+        "speaker": speaker,
+        "at": moment(at_us),
+        "provenance": {"by": by, "door": door, "source": source._value_, "conversation": said_in, "run": run},
         "revision": revision,
-        "change": content.change.value,
+        "change": change._value_,
         "created_at": moment(created),
         "updated_at": moment(updated),
         "expires_at": moment(expires),
-        "always_inject": entry.always_inject,
-        "in_context": entry.in_context,
-        "encrypted": entry.encrypted,
+        "always_inject": always_inject,
+        "in_context": partition is not _INTERNAL,
+        "encrypted": encrypted,
     }
-    if content.namespace:
-        shown["namespace"] = content.namespace
-    if not content.is_text:
+    if namespace:
+        shown["namespace"] = namespace
+    if not is_text:
         shown["data"] = _data(content)
     if trashed is not None:
         shown["trashed_at"] = moment(trashed)
-    if content.derived_from:
-        shown["derived_from"] = content.derived_from
-    if content.removed_by:
-        shown["removed_by"] = content.removed_by
-    if entry.quarantined:
+    if derived_from:
+        shown["derived_from"] = derived_from
+    if removed_by:
+        shown["removed_by"] = removed_by
+    if quarantined:
         shown["quarantined"] = True
     return shown
 

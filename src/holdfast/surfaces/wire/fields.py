@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as part
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -51,6 +52,7 @@ _JSON: Mapping[Kind, Schema] = {
 }
 """What JSON writes for a value."""
 _MANY = frozenset({Kind.TEXTS, Kind.TABLE, Kind.ROWS})
+_AS_SAID = frozenset({Kind.TEXT, Kind.ID, Kind.SWITCH, Kind.MOMENT, Kind.ANY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +71,13 @@ class Field:
     """What the schema says besides, such as a range or the words to choose from."""
     of: tuple[Field, ...] = ()
     """What a row may say, where the value is rows."""
+    parameter: str = part(init=False)
+    as_said: bool = part(init=False)
+    """Whether the value goes on as it came, whatever it is."""
 
-    @property
-    def parameter(self) -> str:
-        return self.into or self.name
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameter", self.into or self.name)
+        object.__setattr__(self, "as_said", self.kind in _AS_SAID)
 
     def schema(self) -> dict[str, Any]:
         shown = dict(_JSON[self.kind]) | ({"items": object_schema(self.of)} if self.of else {})
@@ -116,7 +121,7 @@ def arguments(fields: Sequence[Field], said: Mapping[str, Any]) -> dict[str, Any
         if value is not None:
             if field.parameter in given:
                 raise InvalidField(f"`{field.name}` and another field say the same thing; send one of them.")
-            given[field.parameter] = _read(field, value)
+            given[field.parameter] = value if field.as_said else _read(field, value)
         elif field.missing is not None and field.parameter not in given:
             _refuse_unknown(fields, said)
             raise _missing(field)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
+from uuid import UUID
 
 from holdfast.domain.times import to_datetime, to_micros
 
@@ -27,6 +28,7 @@ MAYBE_MOMENT = {"type": ["string", "null"], "format": "date-time"}
 TEXTS = {"type": "array", "items": TEXT}
 _ZONE = len("+00:00")
 _KNOWN_MOMENTS = 4_096
+_KNOWN_SPACES = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,16 @@ def many(shape: Shape[Any]) -> Json:
 def moment(micros: int | None) -> str | None:
     """RFC 3339, UTC, to the microsecond. The same entries are shown again and again, so their times are remembered."""
     return None if micros is None else to_datetime(micros).isoformat()[:-_ZONE] + "Z"
+
+
+def space_text(space: UUID) -> str:
+    """As it is written; remembered, because every entry that is shown names its space twice."""
+    return _written(space.int)
+
+
+@lru_cache(_KNOWN_SPACES)
+def _written(value: int) -> str:
+    return str(UUID(int=value))
 
 
 def micros(text: str | None) -> int | None:
