@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from holdfast.domain.errors import InvalidField, InvalidJson, TooLarge, UnsupportedMediaType
@@ -17,16 +17,25 @@ SECONDS = 30.0
 """How long a client may pause in the middle of a body."""
 
 Receive = Callable[[], Awaitable[Any]]
+Scope = MutableMapping[str, Any]
+AtHand = Callable[[], bytes | None]
+"""The body of a request when the server has all of it, as it mostly has: then nothing need be awaited, or timed."""
+AT_HAND = "holdfast.at_hand"
+"""What this is called among the extensions of an ASGI scope."""
 
 
 class ClientLeft(Exception):
     """Nobody waits for an answer any more."""
 
 
-async def read_body(receive: Receive, headers: dict[bytes, bytes], cap: int) -> bytes:
+async def read_body(scope: Scope, receive: Receive, headers: dict[bytes, bytes], cap: int) -> bytes:
     length = headers.get(b"content-length", b"")
     if length.isdigit() and int(length) > cap:
         raise TooLarge(f"A request may have {cap} bytes; this one has {int(length)}.")
+    at_hand: AtHand | None = scope["extensions"].get(AT_HAND) if "extensions" in scope else None
+    whole = None if at_hand is None else at_hand()
+    if whole is not None:
+        return whole if len(whole) <= cap else _refuse(cap)
     message = await _next(receive)
     body: bytes = message.get("body", b"")
     if not message.get("more_body"):

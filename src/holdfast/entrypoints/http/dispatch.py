@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -30,7 +30,7 @@ from holdfast.entrypoints.http.answers import (
     text_answer,
 )
 from holdfast.entrypoints.http.authenticate import Authenticator
-from holdfast.entrypoints.http.bodies import ClientLeft, Receive, read_body, read_json
+from holdfast.entrypoints.http.bodies import ClientLeft, Receive, Scope, read_body, read_json
 from holdfast.entrypoints.http.limits import RateLimit
 from holdfast.entrypoints.http.router import Router
 from holdfast.entrypoints.http.routes import BASE, OWN_SPACE, ROUTES, Route
@@ -52,7 +52,6 @@ _ONE_TAG = re.compile(rb'(W/)?"[^"]*"|[0-9]+')
 """A number without its quotes is what people write by hand."""
 
 log = logging.getLogger("holdfast.http")
-Scope = MutableMapping[str, Any]
 Headers = dict[bytes, bytes]
 
 
@@ -112,7 +111,7 @@ class Api:
         if self._memory.opened.failed is not None:
             raise Unavailable(self._memory.reason)
         seat = self._memory.seat(caller)
-        body = await read_body(receive, headers, self._request_bytes) if route.takes_body else b""
+        body = await read_body(scope, receive, headers, self._request_bytes) if route.takes_body else b""
         said = route, in_path, scope["query_string"], body, headers
         call, given = _asked(*said) if len(body) < LARGE else await asyncio.to_thread(_asked, *said)
         if not call.writes:

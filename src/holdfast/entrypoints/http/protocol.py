@@ -1,6 +1,6 @@
 """uvicorn's HTTP protocol with a time by which a request's head must have come, and a size it may have: a connection
-that only dribbles is closed instead of kept for ever, and no head fills the memory. And with an answer that goes out
-at once, where ASGI alone has the head sent first and the body after it."""
+that only dribbles is closed instead of kept for ever, and no head fills the memory. And with what ASGI alone has no
+words for: a body that is there already, and an answer that goes out at once."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from holdfast.domain.errors import HoldfastError, InvalidField, TooLarge
 from holdfast.entrypoints.http.answers import AT_ONCE, AtOnce, refusal
+from holdfast.entrypoints.http.bodies import AT_HAND, AtHand
 
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 256 * 1024
@@ -23,11 +24,11 @@ class TimedProtocol(HttpToolsProtocol):
     _waiting: asyncio.TimerHandle | None = None
     _in_head = True
     _head = 0
-    _extensions: dict[str, AtOnce]
+    _extensions: dict[str, AtOnce | AtHand]
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._extensions = {AT_ONCE: self._answer_at_once}
+        self._extensions = {AT_ONCE: self._answer_at_once, AT_HAND: self._body_at_hand}
         self._wait()
 
     def data_received(self, data: bytes) -> None:
@@ -52,6 +53,10 @@ class TimedProtocol(HttpToolsProtocol):
         head = b"".join(b"%b: %b\r\n" % line for line in lines)
         self.transport.write(STATUS_LINE[answered.status] + head + b"\r\n" + answered.body)
         self.transport.close()
+
+    def _body_at_hand(self) -> bytes | None:
+        cycle = self.cycle
+        return None if self.pipeline or cycle.more_body or cycle.disconnected else bytes(cycle.body)
 
     def _answer_at_once(self, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> bool:
         """As uvicorn does in two steps. What is not usual is left to it: a request behind this one, a client that reads
