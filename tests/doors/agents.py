@@ -1,4 +1,4 @@
-"""The MCP door of the behaviour suite: what a surface offers as a tool is called as one, over the real server; all else
+"""The MCP door of the behaviour suite: what a surface offers as a tool is called as one (`sessions`, `piped`); all else
 is asked over HTTP, as a program beside the agent would, and so is what a person must agree to where none is there.
 Where one is, they agree."""
 
@@ -6,74 +6,29 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import itertools
-import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Event
 from typing import Any, Protocol
 
-import httpx2
-
 from holdfast import Client
 from holdfast.domain.errors import ConfirmationRequired
+from holdfast.domain.principal import Caller, PrincipalKind, principal
 from holdfast.entrypoints.mcp.http import AgentDoor
-from holdfast.entrypoints.mcp.tools import NAMED, Tool
+from holdfast.entrypoints.mcp.tools import DOOR, NAMED, Tool
+from holdfast.entrypoints.opening import Running
 from holdfast.entrypoints.python import Memory
 from holdfast.surfaces.wire.answers import error_named
 from holdfast.surfaces.wire.fields import said_by
-from tests.doors.served import Host, Served
+from tests.doors.served import Host, Served, is_merely_a_user
 
-VERSION = "2026-07-28"
 INVALID_PARAMS = -32_602
-META = {
-    "io.modelcontextprotocol/protocolVersion": VERSION,
-    "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
-}
 OFFERED = {name: {tool.call.name: tool for tool in surface.tools} for name, surface in NAMED.items()}
 """For each vocabulary which of its calls is which tool."""
-YES = {"yes": {"action": "accept", "content": {"yes": True}}}
 
 
 class NotOffered(Exception):
     """There is no such tool for this caller."""
-
-
-class Tools:
-    """Calls tools by JSON-RPC, one request each."""
-
-    def __init__(self, url: str, token: str, _: object = None) -> None:
-        self._url = url
-        self._http = httpx2.Client(
-            headers={
-                "authorization": f"Bearer {token}",
-                "accept": "application/json, text/event-stream",
-                "mcp-protocol-version": VERSION,
-                "mcp-method": "tools/call",
-            },
-            timeout=60,
-            verify=False,
-        )
-        self._ids = itertools.count(1)
-
-    def close(self) -> None:
-        self._http.close()
-
-    def call(self, surface: str, tool: Tool, said: dict[str, Any]) -> Any:
-        told = self._ask(surface, tool, said)
-        if told.get("resultType") == "input_required":
-            told = self._ask(surface, tool, said, requestState=told["requestState"], inputResponses=YES)
-        return answered(tool, told["structuredContent"], refused=told.get("isError", False))
-
-    def _ask(self, surface: str, tool: Tool, said: dict[str, Any], **more: Any) -> Any:
-        params = {"name": tool.name, "arguments": said, "_meta": META, **more}
-        body = {"jsonrpc": "2.0", "id": next(self._ids), "method": "tools/call", "params": params}
-        headers = {"mcp-name": tool.name, "content-type": "application/json"}
-        told = self._http.post(f"{self._url}/{surface}", content=json.dumps(body), headers=headers).json()
-        if "error" in told:
-            if told["error"].get("code") == INVALID_PARAMS:
-                raise NotOffered
-            raise AssertionError(told)
-        return told["result"]
 
 
 def answered(tool: Tool, shown: Any, *, refused: bool) -> Any:
@@ -84,7 +39,19 @@ def answered(tool: Tool, shown: Any, *, refused: bool) -> Any:
     return tool.call.answer.read(shown["result"] if shown.keys() == {"result"} else shown)
 
 
-class Caller(Protocol):
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Somebody whose tools are called: their token on the server, and the store behind it."""
+
+    server: str
+    token: str
+    running: Running
+    loop: asyncio.AbstractEventLoop
+    local: Caller | None
+    """Who they are without a server, where that says as much."""
+
+
+class Tools(Protocol):
     """Somebody's tools, however they are called."""
 
     def call(self, surface: str, tool: Tool, said: dict[str, Any]) -> Any: ...
@@ -92,13 +59,13 @@ class Caller(Protocol):
     def close(self) -> None: ...
 
 
-Connect = Callable[[str, str, asyncio.AbstractEventLoop], Caller]
+Connect = Callable[[Who], Tools]
 
 
 class Spoken:
     """A vocabulary whose tools are called as such; what is said beyond what a tool takes goes over HTTP."""
 
-    def __init__(self, client: Any, tools: Caller, surface: str = "core") -> None:
+    def __init__(self, client: Any, tools: Tools, surface: str = "core") -> None:
         self._client = client
         self._tools = tools
         self._surface = surface
@@ -131,12 +98,12 @@ class Spoken:
 class SpokenMemory(Served):
     """A memory whose users are served by agents."""
 
-    def __init__(self, memory: Memory, host: Host, connect: Connect = Tools) -> None:
+    def __init__(self, memory: Memory, host: Host, connect: Connect) -> None:
         self._door: AgentDoor | None = None
         self._host = host
         self._connect = connect
         self._over = asyncio.Event()
-        self._spoken: list[Caller] = []
+        self._spoken: list[Tools] = []
         super().__init__(memory, host, self._open)
         ready = Event()
         self._holding = asyncio.run_coroutine_threadsafe(self._hold(ready), host.loop)
@@ -154,7 +121,8 @@ class SpokenMemory(Served):
 
     def _client(self, subject: str, **claims: Any) -> Client:
         client = super()._client(subject, **claims)
-        tools = self._connect(f"{self._url}/mcp", self.tokens[-1], self._host.loop)
+        local = _local(subject) if is_merely_a_user(subject, claims) else None
+        tools = self._connect(Who(self._url, self.tokens[-1], self._memory.running, self._host.loop, local))
         self._spoken.append(tools)
         return Spoken(client, tools)  # type: ignore[return-value]
 
@@ -164,3 +132,8 @@ class SpokenMemory(Served):
         self._host.loop.call_soon_threadsafe(self._over.set)
         self._holding.result()
         super().close()
+
+
+def _local(subject: str) -> Caller:
+    """As `holdfast mcp` makes out who calls it."""
+    return Caller(principal(PrincipalKind.USER, subject), door=DOOR, conversation="mcp-0")

@@ -1,5 +1,5 @@
-"""The command line as a door of the behaviour suite: a call of a user is one `holdfast call`, in this process, on the
-store of the test. Who a command cannot be (an agent, a service, a user with roles) is served by the Python door."""
+"""The command line as a door of the behaviour suite: every call is one `holdfast call`, in this process. A user who is
+nothing but their name has the store of the test; everybody else has a token and the server, as HOLDFAST_URL says."""
 
 from __future__ import annotations
 
@@ -8,48 +8,55 @@ import io
 import json
 from collections.abc import Callable
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
+from functools import cache
 from threading import Lock
 from typing import Any
 
 import pytest
+import typer
 
-from holdfast.entrypoints.cli import door, run
+from holdfast import Client
+from holdfast.entrypoints.cli import commands, door, run
 from holdfast.entrypoints.cli.calling import _table
 from holdfast.entrypoints.python import Memory
 from holdfast.surfaces.wire.answers import error_named
 from holdfast.surfaces.wire.call import Call
 from holdfast.surfaces.wire.fields import said_by
+from tests.doors.served import Served, is_merely_a_user
 
 CALLS = _table()
 ONE_OUTPUT = Lock()
 """A process has one; commands that a test gives at once take turns."""
+Told = Callable[[pytest.MonkeyPatch], list[str]]
+"""Says in the surroundings and by options of a command who gives it, and where memory is."""
+_built, _get_command = cache(commands.built), cache(typer.main.get_command)
+"""Every start of the command reads what it may be told; here once is enough."""
 
 
 class Typed:
     """A vocabulary whose calls are typed as commands."""
 
-    def __init__(self, own: Any, memory: Memory, subject: str, surface: str = "core") -> None:
+    def __init__(self, own: Any, told: Told, surface: str = "core") -> None:
         self._own = own
-        self._memory = memory
-        self._subject = subject
+        self._told = told
         self._surface = surface
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._own, name)
         if name in CALLS:
-            return Typed(value, self._memory, self._subject, name)
+            return Typed(value, self._told, name)
         call = CALLS[self._surface].get(name)
         return value if call is None else self._typing(call, value)
 
-    def _typing(self, call: Call, in_python: Callable[..., Any]) -> Callable[..., Any]:
+    def _typing(self, call: Call, otherwise: Callable[..., Any]) -> Callable[..., Any]:
         def typed(*args: Any, **kwargs: Any) -> Any:
             try:
                 given = inspect.signature(call.run).bind(None, *args, **kwargs).arguments
             except TypeError:
-                return in_python(*args, **kwargs)
+                return otherwise(*args, **kwargs)
             del given["self"]
             if given.keys() - {field.parameter for field in call.fields} or None in given.values():
-                return in_python(*args, **kwargs)
+                return otherwise(*args, **kwargs)
             said = json.dumps(said_by(call.fields, given))
             return call.answer.read(self._run("call", self._surface, call.name, said))
 
@@ -57,9 +64,11 @@ class Typed:
 
     def _run(self, *arguments: str) -> Any:
         with ONE_OUTPUT, pytest.MonkeyPatch.context() as patch, redirect_stderr(io.StringIO()) as err:
-            patch.setattr(door, "_memory", lambda _: nullcontext(self._memory))
+            patch.setattr(commands, "built", _built)
+            patch.setattr(typer.main, "get_command", _get_command)
+            options = self._told(patch)
             with redirect_stdout(io.StringIO()) as out:
-                code = run([*arguments, "--json", f"--as={self._subject}"])
+                code = run([*arguments, "--json", *options])
         assert code in (0, 1), err.getvalue()
         told = json.loads(out.getvalue())
         if code == 1:
@@ -67,15 +76,28 @@ class Typed:
         return told
 
 
-class TypedMemory:
+class TypedMemory(Served):
     """A memory whose users sit at a terminal."""
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
+    def _client(self, subject: str, **claims: Any) -> Client:
+        if is_merely_a_user(subject, claims):
+            return Typed(self._memory.user(subject), _on_the_store(self._memory, subject))  # type: ignore[return-value]
+        client = super()._client(subject, **claims)
+        return Typed(client, _on_the_server(self._url, self.tokens[-1]))  # type: ignore[return-value]
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._memory, name)
 
-    def user(self, id: str, **more: Any) -> Any:
-        own = self._memory.user(id, **more)
-        return own if more or not id else Typed(own, self._memory, id)
+def _on_the_store(memory: Memory, subject: str) -> Told:
+    def told(patch: pytest.MonkeyPatch) -> list[str]:
+        patch.setattr(door, "_memory", lambda _: nullcontext(memory))
+        return [f"--as={subject}"]
+
+    return told
+
+
+def _on_the_server(url: str, token: str) -> Told:
+    def told(patch: pytest.MonkeyPatch) -> list[str]:
+        patch.setenv("HOLDFAST_URL", url)
+        patch.setenv("HOLDFAST_TOKEN", token)
+        return []
+
+    return told

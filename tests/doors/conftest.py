@@ -1,37 +1,32 @@
 """Every test of this folder runs once for each door."""
 
 from collections.abc import Iterator
+from unittest.mock import patch
 
 import pytest
+from mcp.client import stdio
 
 from holdfast.entrypoints.python import Memory
 from holdfast.operations import index
-from tests.doors import embedders
+from tests.doors import embedders, piped
 from tests.doors.embedders import Switchboard
-from tests.doors.portal import Door, Portal
+from tests.doors.portal import STARTED, TALKED, Door, Portal
 from tests.doors.served import Host
 from tests.support import FixedClock
 
-DOORS = ("python", "python, awaited", "http")
+EVERYWHERE = ("python", "python, awaited", "http", "cli")
 SPOKEN = frozenset(
     f"test_{name}"
     for name in (
-        *("bad_input", "recall", "context", "forget", "access", "off", "facts", "corpus", "files", "kv"),
-        *("stores", "store_access", "store_proposals", "agents", "anthropic"),
-        *("assistant", "proposals", "quarantine"),
+        *("bad_input", "recall", "recall_words", "similar", "advice", "context", "forget", "access", "off"),
+        *("facts", "corpus", "files", "assistant", "proposals", "quarantine"),
+        *("kv", "stores", "store_access", "store_proposals", "agents", "anthropic"),
     )
 )
-"""Where what is proven is offered as a tool: there MCP is a door too; elsewhere it would be HTTP once more."""
-IN_SESSIONS = frozenset(
-    f"test_{name}"
-    for name in ("facts", "forget", "corpus", "context", "files", "kv", "stores", "assistant", "proposals")
-)
-"""Where the SDK's client calls the tools too, in the handshake era."""
-PIPED = frozenset(f"test_{name}" for name in ("facts", "kv", "corpus"))
-PIPED_ALONE = frozenset(f"test_{name}" for name in ("facts", "kv", "files"))
-"""Where it does so over stdio, in a session or call by call: a process is started for each of these."""
-TYPED = frozenset(f"test_{name}" for name in ("bad_input", "facts", "files", "assistant", "forget"))
-"""Where a user's calls are proven that `holdfast call` makes too."""
+"""Where what is proven is offered as a tool: there the SDK's client calls it, over HTTP and stdio, in both eras.
+Elsewhere MCP would be HTTP once more."""
+COMMANDED = frozenset({"test_kv"})
+"""Where `holdfast mcp` is started besides, which takes half a second each time."""
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +37,7 @@ def portal() -> Iterator[Portal]:
 
 @pytest.fixture(scope="session")
 def host() -> Iterator[Host]:
-    with Host() as host:
+    with Host() as host, patch.object(stdio, "_create_platform_compatible_process", piped.start):
         yield host
 
 
@@ -54,10 +49,9 @@ def clock() -> FixedClock:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "door" in metafunc.fixturenames:
         module = metafunc.module.__name__.rpartition(".")[2]
-        doors = {"mcp": SPOKEN, "mcp, sessions": IN_SESSIONS, "cli": TYPED}
-        doors |= {"mcp, stdio": PIPED, "mcp, stdio, call by call": PIPED_ALONE}
-        more = [name for name, modules in doors.items() if module in modules]
-        metafunc.parametrize("door", [*DOORS, *more], indirect=True)
+        doors = [*EVERYWHERE, *TALKED] if module in SPOKEN else [*EVERYWHERE]
+        doors += STARTED if module in COMMANDED else ()
+        metafunc.parametrize("door", doors, indirect=True)
 
 
 @pytest.fixture

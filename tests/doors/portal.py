@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any, Self, cast
@@ -11,16 +12,28 @@ import holdfast
 from holdfast.contracts.directory import Directory
 from holdfast.entrypoints import waiting
 from holdfast.entrypoints.python import AsyncMemory, Memory
-from tests.doors.agents import SpokenMemory
+from tests.doors.agents import Connect, SpokenMemory
 from tests.doors.commands import TypedMemory
+from tests.doors.piped import Piped, Processes
 from tests.doors.served import Host, Served
-from tests.doors.sessions import Piped, PipedAlone, Sessions
+from tests.doors.sessions import Sessions
 from tests.support import FixedClock
 
 KEY = "5e" * 32
 MEMORY = ":memory:"
-CONNECTED = {"mcp, sessions": Sessions, "mcp, stdio": Piped, "mcp, stdio, call by call": PipedAlone}
-"""Ways in which the SDK's client calls tools."""
+MODERN, HANDSHAKE = "2026-07-28", "legacy"
+TALKED: dict[str, Connect] = {
+    "mcp": partial(Sessions, era=MODERN),
+    "mcp, handshake": partial(Sessions, era=HANDSHAKE),
+    "mcp, stdio": partial(Piped, era=MODERN),
+    "mcp, stdio, handshake": partial(Piped, era=HANDSHAKE),
+}
+"""Ways in which the SDK's client calls tools: each call by itself, or in a session that begins with a handshake."""
+STARTED: dict[str, Connect] = {
+    "mcp, command": partial(Processes, era=MODERN),
+    "mcp, command, handshake": partial(Processes, era=HANDSHAKE),
+}
+"""The same through the command `holdfast mcp`."""
 
 _AWAITED = (AsyncMemory, waiting.Door)
 
@@ -81,9 +94,19 @@ class Door:
         self._opened: list[Memory] = []
 
     @property
+    def served(self) -> bool:
+        """Whether a server stands between."""
+        return not self.name.startswith("python")
+
+    @property
+    def spoken(self) -> bool:
+        """Whether a model calls."""
+        return self.name.startswith("mcp")
+
+    @property
     def source(self) -> str:
-        """Who is taken to write what a user's door writes: through MCP their model does."""
-        return "agent" if self.name.startswith("mcp") else "user"
+        """Who is taken to write what a user's door writes."""
+        return "agent" if self.spoken else "user"
 
     def open(
         self,
@@ -103,22 +126,23 @@ class Door:
             "embedder": embedder,
             "clock": self._clock,
         }
-        if self.name == "python":
-            memory = holdfast.open(where, **options)
-        elif self.name == "mcp":
-            memory = cast(Memory, SpokenMemory(holdfast.open(where, **options), self._host))
-        elif self.name in CONNECTED:
-            memory = cast(
-                Memory, SpokenMemory(holdfast.open(where, **options), self._host, CONNECTED[self.name])
-            )
-        elif self.name == "cli":
-            memory = cast(Memory, TypedMemory(holdfast.open(where, **options)))
-        elif self.name == "http":
-            memory = cast(Memory, Served(holdfast.open(where, **options), self._host))
-        else:
-            memory = cast(Memory, Blocking(self._portal.run(holdfast.aopen(where, **options)), self._portal))
+        memory = cast(Memory, self._through(where, options))
         self._opened.append(memory)
         return memory
+
+    def _through(self, where: str | Path, options: dict[str, Any]) -> Any:
+        if self.name == "python, awaited":
+            return Blocking(self._portal.run(holdfast.aopen(where, **options)), self._portal)
+        memory = holdfast.open(where, **options)
+        match self.name:
+            case "python":
+                return memory
+            case "http":
+                return Served(memory, self._host)
+            case "cli":
+                return TypedMemory(memory, self._host)
+            case _:
+                return SpokenMemory(memory, self._host, (TALKED | STARTED)[self.name])
 
     def close(self) -> None:
         for memory in self._opened:

@@ -1,34 +1,31 @@
-"""Tools as the SDK's own client calls them: one connection for each surface, held open as long as the memory is. Over
-HTTP in the handshake era, over stdio in both."""
+"""Tools as the SDK's own client calls them, in one era of the protocol: a connection for each surface, made when a tool
+of it is first called and held as long as the memory is open. Here over HTTP; `piped` has stdio."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sys
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from mcp import Client, StdioServerParameters
+from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from holdfast.entrypoints.mcp.tools import Tool
-from tests.doors.agents import INVALID_PARAMS, NotOffered, answered
+from tests.doors.agents import INVALID_PARAMS, NotOffered, Who, answered
 from tests.mcp.talking import Person, connected
 
 
 class Sessions:
-    def __init__(self, url: str, token: str, loop: asyncio.AbstractEventLoop) -> None:
-        self._url = url
-        self._token = token
-        self._loop = loop
+    def __init__(self, who: Who, era: str) -> None:
+        self._who = who
+        self._era = era
         self._clients: dict[str, Client] = {}
         self._held: list[asyncio.Task[None]] = []
         self._over = asyncio.Event()
 
     def call(self, surface: str, tool: Tool, said: dict[str, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(self._call(surface, tool, said), self._loop).result()
+        return asyncio.run_coroutine_threadsafe(self._call(surface, tool, said), self._who.loop).result()
 
     async def _call(self, surface: str, tool: Tool, said: dict[str, Any]) -> Any:
         if not _can_be_sent(said):
@@ -37,13 +34,13 @@ class Sessions:
         try:
             result = await client.call_tool(tool.name, said)
         except MCPError as error:
-            if error.code == INVALID_PARAMS:
+            if error.code == INVALID_PARAMS and tool.deletes:
                 raise NotOffered from error
             raise
         return answered(tool, result.structured_content, refused=bool(result.is_error))
 
     async def _connect(self, surface: str) -> Client:
-        ready: asyncio.Future[Client] = self._loop.create_future()
+        ready: asyncio.Future[Client] = self._who.loop.create_future()
         self._held.append(asyncio.create_task(self._hold(surface, ready)))
         self._clients[surface] = await ready
         return self._clients[surface]
@@ -59,39 +56,21 @@ class Sessions:
             ready.set_exception(error)
 
     def _connected(self, surface: str) -> AbstractAsyncContextManager[Client]:
-        return connected(f"{self._url}/{surface}", self._token, "legacy", Person())
+        return connected(f"{self._who.server}/mcp/{surface}", self._who.token, self._era, Person())
 
     def close(self) -> None:
+        if not self._held:
+            return
+
         async def end() -> None:
             self._over.set()
             await asyncio.gather(*self._held)
 
-        asyncio.run_coroutine_threadsafe(end(), self._loop).result()
-
-
-class Piped(Sessions):
-    """The same through `holdfast mcp`, a process for each surface."""
-
-    era = "legacy"
-
-    def _connected(self, surface: str) -> AbstractAsyncContextManager[Client]:
-        told = {"HOLDFAST_URL": self._url.removesuffix("/mcp"), "HOLDFAST_TOKEN": self._token}
-        command = StdioServerParameters(
-            command=sys.executable,
-            args=["-m", "holdfast", "mcp", "--surface", surface],
-            env={**os.environ, **told},
-        )
-        return Client(command, mode=self.era, elicitation_callback=Person().callback)
-
-
-class PipedAlone(Piped):
-    """Since 2026-07-28: each call by itself."""
-
-    era = "2026-07-28"
+        asyncio.run_coroutine_threadsafe(end(), self._who.loop).result()
 
 
 def _can_be_sent(said: dict[str, Any]) -> bool:
-    """The SDK's client loses its connection over half a character; the other doors prove what becomes of one."""
+    """The SDK's client loses its connection over half a character; tests/mcp sends such a one in lines of its own."""
     try:
         json.dumps(said, ensure_ascii=False).encode()
     except UnicodeEncodeError:

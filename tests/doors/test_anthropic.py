@@ -99,7 +99,7 @@ def test_any_sequence_of_commands_is_answered_as_the_reference_answers_it(
 ) -> None:
     dice, bot = random.Random(seed), memory.agent("bot")
     tool = BetaLocalFilesystemMemoryTool(str(tmp_path))
-    for _ in range(20 if door.name == "mcp" else 150):  # there each command is a request
+    for _ in range(20 if door.served else 150):  # there each command is a request
         command = a_command(dice)
         expected, answer = theirs(tool, command), ours(bot, command)
         assert answer[0] == expected[0], (command, answer, expected)

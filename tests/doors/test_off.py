@@ -16,10 +16,7 @@ OTHER_KEY = "7a" * 32
 
 @pytest.fixture(params=["switched off", "wrong key"])
 def off(request: pytest.FixtureRequest, door: Door, tmp_path: Path) -> Memory:
-    if request.param == "switched off" or door.name in (
-        "http",
-        "mcp",
-    ):  # a server that cannot open its store answers 503
+    if request.param == "switched off" or door.served:  # a server that cannot open its store answers 503
         return door.open(key="off")
     made = door.open(tmp_path / "m.db")
     made.user("alice").remember("x", key="k")

@@ -225,7 +225,7 @@ def test_an_edit_of_somebody_elses_entry_leaves_its_owner(memory: Memory) -> Non
 def test_what_a_client_encrypted_comes_back_with_its_flag_and_is_never_found(
     door: Door, memory: Memory
 ) -> None:
-    bot, hidden = memory.agent("bot"), door.name == "mcp"  # a model could not read it, so it sees nothing
+    bot, hidden = memory.agent("bot"), door.spoken  # a model could not read it, so it sees nothing
     bot.stores.memory("create", path="/memories/sealed", content="harbour harbour", encrypted=True)
     shown = bot.stores.memory("view", path="/memories/sealed")
     assert hidden or (shown["value"], shown["encrypted"]) == ("harbour harbour", True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -28,7 +29,7 @@ def mcp(
     if settings.url:
         from holdfast.entrypoints.mcp.bridge import bridge
 
-        bridge(settings.url, settings.token, surface)
+        bridge(settings.url, settings.token, surface, sys.stdin, sys.stdout)
         return
     try:
         from holdfast.entrypoints.mcp.stdio import speak

@@ -15,29 +15,35 @@ from holdfast.domain.errors import HoldfastError, InvalidField, Unavailable
 from holdfast.entrypoints.mcp.protocol import Context, announced
 
 if TYPE_CHECKING:
+    from anyio import AsyncFile
+
+    from holdfast.domain.principal import Caller
     from holdfast.entrypoints.mcp.server import AgentServer
+    from holdfast.entrypoints.mcp.tools import Surface
     from holdfast.entrypoints.mcp.watching import Watching
     from holdfast.entrypoints.opening import Running
     from holdfast.settings import Settings
     from holdfast.surfaces.seat import Seat
 
-Opened = tuple["AgentServer", "Watching", "Running"]
+Opened = tuple["AgentServer", "Watching", Callable[[], None]]
+"""What answers, what watches for changes, and how to let go of the store."""
 
 
 def speak(settings: Settings, surface: str) -> None:
     """Until the client hangs up."""
-    asyncio.run(_spoken(lambda: _open(settings, surface), surface))
+    asyncio.run(spoken(lambda: _open(settings, surface), surface))
 
 
-async def _spoken(open_all: Callable[[], Opened], surface: str) -> None:
+async def spoken(open_all: Callable[[], Opened], surface: str, *streams: AsyncFile[str]) -> None:
+    """On the streams of the process, kept clear of everything else, unless two others are given."""
     opening = asyncio.get_running_loop().run_in_executor(None, open_all)
     opening.add_done_callback(_leave_if_failed)
     server = announced(_Later(opening), surface)
-    async with stdio_server() as (reading, writing):
+    async with stdio_server(*streams) as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
-    _, watching, running = await opening
+    _, watching, let_go = await opening
     await watching.close()
-    await asyncio.to_thread(running.stop)
+    await asyncio.to_thread(let_go)
 
 
 def _leave_if_failed(opening: asyncio.Future[Opened]) -> None:
@@ -70,9 +76,7 @@ def _open(settings: Settings, names: str) -> Opened:
     from secrets import token_hex
 
     from holdfast.domain.principal import Caller, PrincipalKind, principal
-    from holdfast.entrypoints.mcp.server import AgentServer
     from holdfast.entrypoints.mcp.tools import DOOR, SURFACES, surface_named
-    from holdfast.entrypoints.mcp.watching import Watching
     from holdfast.entrypoints.opening import open_settings
 
     surface = surface_named(names)
@@ -81,6 +85,13 @@ def _open(settings: Settings, names: str) -> Opened:
     conversation = f"mcp-{token_hex(8)}"
     caller = Caller(principal(PrincipalKind.USER, settings.subject), door=DOOR, conversation=conversation)
     running = open_settings(settings)
+    return *seated(surface, running, caller), running.stop
+
+
+def seated(surface: Surface, running: Running, caller: Caller) -> tuple[AgentServer, Watching]:
+    """A server for one caller alone."""
+    from holdfast.entrypoints.mcp.server import AgentServer
+    from holdfast.entrypoints.mcp.watching import Watching
 
     def seat(_: Context) -> Seat:
         if running.opened.failed is not None:
@@ -88,4 +99,4 @@ def _open(settings: Settings, names: str) -> Opened:
         return running.seat(caller)
 
     watching = Watching()
-    return AgentServer(surface, seat, watching), watching, running
+    return AgentServer(surface, seat, watching), watching
