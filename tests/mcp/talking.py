@@ -15,7 +15,18 @@ from mcp_types import CallToolResult, ElicitResult
 
 from tests.http.serving import Service
 
-ERAS = ("2026-07-28", "legacy")
+VERSION = "2026-07-28"
+ERAS = (VERSION, "legacy")
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
 Talk = Callable[[Client], Awaitable[Any]]
 
 
@@ -99,3 +110,11 @@ def text(result: Any) -> str:
 
 def code(result: CallToolResult) -> str | None:
     return result.structured_content["code"] if result.is_error else None
+
+
+def modern(method: str, params: dict[str, Any], capabilities: dict[str, Any] | None = None) -> Any:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": VERSION,
+        "io.modelcontextprotocol/clientCapabilities": capabilities or {},
+    }
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}

@@ -10,33 +10,14 @@ from mcp_types import ElicitResult
 
 import holdfast
 from tests.http.serving import Service, serving, serving_running
-from tests.mcp.talking import Person, call, connected, talk
+from tests.mcp.talking import INITIALIZE, VERSION, Person, call, connected, modern, talk
 
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
 ACCEPT = {"Accept": "application/json, text/event-stream"}
-VERSION = "2026-07-28"
 
 
 def ask(service: Service, path: str = "/mcp", body: Any = INITIALIZE, **how: Any) -> httpx2.Response:
     headers = ACCEPT | how.pop("headers", {})
     return service.send(path, body, headers=headers, **how)
-
-
-def modern(method: str, params: dict[str, Any], capabilities: dict[str, Any] | None = None) -> Any:
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": VERSION,
-        "io.modelcontextprotocol/clientCapabilities": capabilities or {},
-    }
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
 
 
 def test_without_a_token_a_client_learns_where_to_look(service: Service) -> None:

@@ -1,6 +1,7 @@
 """`holdfast mcp`: the SDK's client over standard input and output, on the local store and on a server, in both eras."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -10,13 +11,14 @@ from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
-from mcp_types import CallToolResult
+from mcp_types import INVALID_PARAMS, PARSE_ERROR, CallToolResult
 
 import holdfast
 from tests.http.serving import Service
-from tests.mcp.talking import NOBODY, Person, call, text
+from tests.mcp.talking import INITIALIZE, NOBODY, Person, call, modern, text
 
 KEY = "5e" * 32
+HALF = "\ud800"
 
 
 def parameters(folder: Path, *options: str, **settings: str) -> StdioServerParameters:
@@ -153,3 +155,87 @@ def test_what_an_agent_remembers_over_stdio_is_there_for_rest(
     talk(server, remember, "2026-07-28")
     found = call(service, "recall", {"query": "漢字"}, who=who).structured_content["hits"]
     assert [hit["text"] for hit in found] == ["Größe 漢字 🙂"]
+
+
+def said_and_answered(server: StdioServerParameters, *lines: str) -> list[Any]:
+    """What each line is answered; the last one has an answer of its own."""
+    with subprocess.Popen(
+        [server.command, *server.args],
+        env=server.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        answers = []
+        for line in lines:
+            process.stdin.write(line + "\n")
+            process.stdin.flush()
+            answers.append(json.loads(process.stdout.readline()))
+        process.stdin.close()
+        assert process.wait() == 0
+    return answers
+
+
+@pytest.fixture(params=["store", "server"])
+def command(request: pytest.FixtureRequest, tmp_path: Path, who: str) -> StdioServerParameters:
+    surfaces = ("--surface", "core,facts")
+    if request.param == "store":
+        return parameters(tmp_path, *surfaces, "--as", who)
+    service: Service = request.getfixturevalue("service")
+    return parameters(tmp_path, *surfaces, HOLDFAST_URL=service.url, HOLDFAST_TOKEN=service.token(who))
+
+
+def calling(number: Any, tool: str, **said: str) -> str:
+    return json.dumps(modern("tools/call", {"name": tool, "arguments": said}) | {"id": number})
+
+
+def test_half_a_character_is_refused_by_name_and_the_next_call_is_answered(
+    command: StdioServerParameters,
+) -> None:
+    *tools, unknown, argument, kept = said_and_answered(
+        command,
+        calling(1, "remember", text=HALF),
+        calling(2, "remember", text="x", key=HALF),
+        calling(3, "memory_store", key=HALF, value="x"),
+        calling(4, "memory_history", key=HALF),
+        calling(5, "recall", query=HALF),
+        calling(6, HALF),
+        json.dumps(modern("prompts/get", {"name": "recall", "arguments": {HALF: "x"}}) | {"id": 7}),
+        calling(8, "remember", text="whole 🙂", key="k"),
+    )
+    assert [answer["id"] for answer in (*tools, unknown, argument, kept)] == [1, 2, 3, 4, 5, 6, 7, 8]
+    answered = [answer["result"]["structuredContent"].get("code") for answer in tools]
+    assert answered == ["invalid_field", "invalid_key", "invalid_key", "invalid_key", None]
+    assert "error" in unknown
+    assert argument["error"]["code"] == INVALID_PARAMS
+    assert kept["result"]["structuredContent"]["key"] == "k"
+
+
+def test_half_a_character_is_refused_in_a_session_too(command: StdioServerParameters) -> None:
+    call = {"name": "remember", "arguments": {"text": HALF}}
+    _, refused = said_and_answered(
+        command,
+        json.dumps(INITIALIZE),
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+        + json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}),
+    )
+    assert refused["id"] == 2
+    if "error" in refused:  # over HTTP the SDK itself refuses to read it
+        assert refused["error"]["code"] == PARSE_ERROR
+    else:
+        assert refused["result"]["structuredContent"]["code"] == "invalid_field"
+
+
+def test_what_is_no_message_is_answered_as_such_and_the_next_one_too(command: StdioServerParameters) -> None:
+    *refused, listed = said_and_answered(
+        command,
+        "\n{no",
+        "[" * 100_000,
+        '{"no": "message"}',
+        json.dumps(modern("tools/list", {})),
+    )
+    assert [answer["error"]["code"] for answer in refused] == [PARSE_ERROR, PARSE_ERROR, INVALID_PARAMS]
+    assert [answer["id"] for answer in refused] == [None, None, None]
+    assert listed["result"]["tools"]

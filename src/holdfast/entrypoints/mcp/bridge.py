@@ -8,6 +8,7 @@ import base64
 import json
 import re
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TextIO
 from urllib.parse import quote
 
@@ -52,7 +53,7 @@ class Bridge:
             async for line in self._lines():
                 try:
                     message = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     self._say({"jsonrpc": "2.0", "id": None, "error": _error(-32_700, "Parse error")})
                     continue
                 method = message.get("method") if isinstance(message, dict) else None
@@ -88,7 +89,7 @@ class Bridge:
     async def _pass_on(self, message: Any, *, again: bool = True) -> None:
         try:
             headers = self._headers(message)
-            async with self._http.stream("POST", self._address, json=message, headers=headers) as answered:
+            async with self._posted(message, headers) as answered:
                 if (
                     answered.status_code == 404
                     and self._of_session
@@ -101,6 +102,10 @@ class Bridge:
                 await self._take(message, answered)
         except httpx2.HTTPError as error:
             self._refuse(message, f"{self._address} does not answer: {str(error) or type(error).__name__}")
+
+    def _posted(self, message: Any, headers: dict[str, str]) -> AbstractAsyncContextManager[httpx2.Response]:
+        """Written in ASCII, in which half a character can be sent on: the server says what is wrong with it."""
+        return self._http.stream("POST", self._address, content=json.dumps(message), headers=headers)
 
     async def _take(self, message: Any, answered: httpx2.Response) -> None:
         if answered.headers.get("content-type", "").startswith("text/event-stream"):
@@ -121,6 +126,8 @@ class Bridge:
             said = told.get("message", f"The server answered {answered.status_code}.")
             self._refuse(message, said, told.get("error"))
             return
+        if told.get("id") is None and "error" in told:
+            told["id"] = message.get("id") if isinstance(message, dict) else None
         self._note_session(message, answered, told)
         self._say(told)
 
@@ -135,11 +142,12 @@ class Bridge:
         """The server forgot the session: it was started anew."""
         assert self._greeting is not None
         self._of_session = {}
-        async with self._http.stream("POST", self._address, json=self._greeting) as answered:
+        async with self._posted(self._greeting, {}) as answered:
             async for told in _events(answered):
                 self._note_session(self._greeting, answered, told)
         ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        await self._http.post(self._address, json=ready, headers=self._headers(ready))
+        async with self._posted(ready, self._headers(ready)) as answered:
+            await answered.aread()
 
     def _headers(self, message: Any) -> dict[str, str]:
         """Since 2026-07-28 headers repeat what the message says; before, they name the session."""
@@ -186,7 +194,7 @@ def _field(text: str) -> str:
     """As MCP writes into a header what a header could not carry."""
     if _PLAIN.fullmatch(text) and not text.startswith("=?base64?"):
         return text
-    return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
+    return f"=?base64?{base64.b64encode(text.encode('utf-8', 'backslashreplace')).decode()}?="
 
 
 async def _events(answered: httpx2.Response) -> AsyncIterator[Message]:

@@ -191,7 +191,7 @@ class AgentServer:
             raise MCPError(INVALID_PARAMS, f"There is no prompt `{params.name[:64]}` here.")
         said = params.arguments or {}
         if unknown := sorted(set(said) - {each.name for each in prompt.arguments}):
-            raise MCPError(INVALID_PARAMS, f"The prompt takes no argument `{unknown[0][:64]}`.")
+            raise MCPError(INVALID_PARAMS, _sendable(f"The prompt takes no argument `{unknown[0][:64]}`."))
         try:
             text = await prompt.write(self._seat_of(context), said)
         except HoldfastError as error:

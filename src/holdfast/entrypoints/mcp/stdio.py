@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.stdio import stdio_server
 
 from holdfast.domain.errors import HoldfastError, InvalidField, Unavailable
+from holdfast.entrypoints.mcp.lines import Lines
 from holdfast.entrypoints.mcp.protocol import Context, announced
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ async def spoken(open_all: Callable[[], Opened], surface: str, *streams: AsyncFi
     opening.add_done_callback(_leave_if_failed)
     server = announced(_Later(opening), surface)
     async with stdio_server(*streams) as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+        await server.run(Lines(reading, writing), writing, server.create_initialization_options())
     _, watching, let_go = await opening
     await watching.close()
     await asyncio.to_thread(let_go)
