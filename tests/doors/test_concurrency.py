@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
 
-from holdfast.domain.errors import PreconditionFailed
+from holdfast.domain.errors import MissingValue, PreconditionFailed
 from holdfast.entrypoints.python import Memory
 from tests.doors.looking import handle_of, keys
 from tests.doors.portal import Door
@@ -137,3 +137,30 @@ def test_two_who_save_the_same_memory_at_once_make_one_of_it(memory: Memory) -> 
     assert len({saved.id for saved in done}) == 1
     assert sorted(saved.updated for saved in done) == [False, *[True] * 15]
     assert len(alice.history(id=done[0].id)) == 16
+
+
+def test_of_many_at_once_each_hears_of_its_own_note_and_a_bad_one_spoils_none(
+    door: Door, tmp_path: Path
+) -> None:
+    memory = door.open(tmp_path / "m.db")
+    together = Barrier(CALLERS)
+
+    def write(caller: int) -> list[str]:
+        me, told = memory.user(f"user-{caller}"), []
+        for number in range(8):
+            together.wait()
+            text = " " if (caller + number) % 5 == 0 else f"note {caller} {number}"
+            try:
+                told.append(me.remember(text, key=f"k/{number}").key)
+            except MissingValue as refusal:
+                told.append(refusal.code)
+        return told
+
+    with ThreadPoolExecutor(CALLERS) as pool:
+        told = list(pool.map(write, range(CALLERS)))
+    for caller, heard in enumerate(told):
+        bad = [(caller + number) % 5 == 0 for number in range(8)]
+        expected = ["missing_value" if no else f"k/{number}" for number, no in enumerate(bad)]
+        assert heard == expected
+        kept = {entry.key: entry.text for entry in memory.user(f"user-{caller}").list()}
+        assert kept == {f"k/{number}": f"note {caller} {number}" for number in range(8) if not bad[number]}

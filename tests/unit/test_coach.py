@@ -4,10 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.domain import coach
 from holdfast.domain.coach import Action, Code, action, doubts
-from holdfast.domain.coach_words import ADDRESSING, KNOWN, NOW_WORDS, READINGS, RELATIVE, TRIGGERS
+from holdfast.domain.coach_words import ADDRESSING, NOW_WORDS, READINGS, RELATIVE
 from holdfast.domain.entry import Source
 
+SIGNS = (*ADDRESSING, *READINGS, *RELATIVE)
 LIVE = [
     "checkout-api is down right now",
     "The build is currently failing",
@@ -102,7 +104,15 @@ def test_ordinary_notes_speak_to_nobody(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Back tomorrow", "We met last Friday", "He left 3 weeks ago", "Gestern war Sitzung", "明日は休み"],
+    [
+        "Back tomorrow",
+        "We met last Friday",
+        "He left 3 weeks ago",
+        "Ready in a day",
+        "Two hours from now",
+        "Gestern war Sitzung",
+        "明日は休み",
+    ],
 )
 def test_a_day_relative_to_today_is_told_unless_it_is_known_when_that_was(text: str) -> None:
     assert doubts(text) == (Code.RELATIVE_DATE,)
@@ -126,11 +136,36 @@ def test_live_state_is_refused_by_assistant_memory_and_noted_elsewhere() -> None
         assert action(vocabulary, Code.LIVE_STATE, Source.TOOL) is Action.NOTE
 
 
-def test_every_pattern_is_reached_by_words_that_trigger_a_look() -> None:
-    for sign in (*ADDRESSING, *READINGS, RELATIVE):
-        assert sign.needs[0] <= TRIGGERS
-        assert all(words <= KNOWN for words in sign.needs)
-    assert NOW_WORDS <= TRIGGERS
+_WORDS = sorted(frozenset().union(NOW_WORDS, *(group for sign in SIGNS for group in sign.needs)))
+_BETWEEN = [" ", " ", " ", ", ", ": ", ". ", "\n"]
+_PIECES = st.sampled_from(
+    [
+        *_WORDS,
+        *LIVE,
+        *SPEAKING,
+        "if",
+        "is",
+        "are",
+        "the",
+        "to",
+        "this",
+        "3",
+        "error rate",
+        "sev 1",
+        "sev-2",
+        "90%",
+        "as of",
+    ]
+)
+
+
+@given(st.lists(st.tuples(_PIECES, st.sampled_from(_BETWEEN)), max_size=12))
+def test_no_pattern_is_missed_because_of_the_words_that_call_for_it(pieces: list[tuple[str, str]]) -> None:
+    text = "".join(word + sign for word, sign in pieces)
+    told = doubts(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coach, "_called_for", lambda _: coach._met_by(-1))
+        assert doubts(text) == told
 
 
 @given(st.text(max_size=300), st.booleans())

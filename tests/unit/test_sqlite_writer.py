@@ -102,7 +102,7 @@ def test_a_caller_who_dies_as_it_wakes_keeps_nobody_waiting(
 ) -> None:
     """Each that wakes wakes the next; one that dies before it does must not be the end of it."""
     dead: list[Thread] = []
-    wake = tasks.Answers._wake_next
+    wake = tasks.Answers.wake_next
 
     def dies_once(answers: tasks.Answers) -> None:
         if not dead and current_thread().name != WRITER:
@@ -111,7 +111,7 @@ def test_a_caller_who_dies_as_it_wakes_keeps_nobody_waiting(
         wake(answers)
 
     monkeypatch.setattr(tasks, "HEAL_SECONDS", 0.2)
-    monkeypatch.setattr(tasks.Answers, "_wake_next", dies_once)
+    monkeypatch.setattr(tasks.Answers, "wake_next", dies_once)
     held = Held(store)
     with ThreadPoolExecutor(CALLERS) as pool:
         running = [pool.submit(store.write, partial(rule, name=f"{n}")) for n in range(CALLERS)]

@@ -458,6 +458,12 @@ class Store(Protocol):
         ...
 
     @property
+    def crowded(self) -> bool:
+        """Whether one thread commits for many callers and may prepare for them too: while they take turns at it, the
+        interpreter goes from core to core. What is read meanwhile is what was committed before."""
+        ...
+
+    @property
     def unclean(self) -> bool:
         """Whether something that was removed still waits to be erased from every byte."""
         ...

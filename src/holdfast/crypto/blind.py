@@ -5,6 +5,7 @@ BLAKE2b in its keyed mode is the pseudo-random function throughout; every purpos
 from __future__ import annotations
 
 from collections.abc import Iterable
+from hashlib import blake2b
 
 from holdfast.crypto.keys import DataKey
 
@@ -43,12 +44,14 @@ def _new_mark(key: DataKey, mark: str) -> bytes:
 
 
 def blind_terms(key: DataKey, terms: Iterable[str]) -> list[str]:
-    start, blinds = key.terms.copy, []
-    for term in terms:
-        blind = start()
-        blind.update(term.encode("utf-8", "surrogatepass"))
-        blinds.append(blind.hexdigest())
-    return blinds
+    begin = key.terms.copy
+    return [blind_term(begin(), term) for term in terms]
+
+
+def blind_term(begun: blake2b, term: str) -> str:
+    """`begun` is a fresh copy of a key's `terms`."""
+    begun.update(term.encode("utf-8", "surrogatepass"))
+    return begun.hexdigest()
 
 
 def blind_name(key: DataKey, *parts: str) -> bytes:

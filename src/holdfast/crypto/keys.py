@@ -83,7 +83,7 @@ class DataKey:
         self.links = blake2b(key=rows, digest_size=20)
         self.vectors = AESGCM(_derive(secret, b"vectors"))
         self.rotation = _derive(secret, b"rotation")
-        self.words: dict[str, str] = {}
+        self.words: dict[str, str] | None = None
         self.marks: dict[str, bytes] = {}
 
 

@@ -9,6 +9,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from holdfast.domain.coach_words import (
@@ -16,14 +18,13 @@ from holdfast.domain.coach_words import (
     ENCODED,
     FAR_RELATIVE,
     FAR_SIGNS,
-    KNOWN,
     LIVE,
+    LIVE_WORDS,
     LOOKALIKES,
     NOW,
     NOW_WORDS,
     READINGS,
     RELATIVE,
-    TRIGGERS,
     Sign,
     words_of,
 )
@@ -86,28 +87,75 @@ def doubts(text: str, *, dated: bool = False, trusted: bool = True) -> tuple[Cod
     """What is doubtful about a text. `dated`: when it was said is known. What is not `trusted` is looked at for what
     hides: look-alike letters, characters that show nothing, encoded passages."""
     plain = _plain(text)
-    held = KNOWN.intersection(words_of(plain))
-    if TRIGGERS.isdisjoint(held) and len(text) <= OVERSIZE_CHARACTERS and trusted and plain.isascii():
+    called = _called_for(plain)
+    if called is _NOTHING and len(text) <= OVERSIZE_CHARACTERS and trusted and plain.isascii():
         return ()
     found = [Code.OVERSIZE] if len(text) > OVERSIZE_CHARACTERS else []
-    if _speaks_to_it(plain, held) or (not trusted and _brings_orders(text, plain)):
+    if _speaks_to_it(plain, called) or (not trusted and _brings_orders(text, plain)):
         found.append(Code.INSTRUCTION)
-    if _is_live_state(plain, held):
+    if _is_live_state(plain, called):
         found.append(Code.LIVE_STATE)
-    if not dated and _is_relative(plain, held):
+    if not dated and _is_relative(plain, called):
         found.append(Code.RELATIVE_DATE)
     return tuple(found)
 
 
-def _is_live_state(plain: str, held: frozenset[str]) -> bool:
+class _Called(NamedTuple):
+    """The patterns to try on a text: those of whose every group of words it holds one."""
+
+    addressing: tuple[re.Pattern[str], ...] = ()
+    readings: tuple[re.Pattern[str], ...] = ()
+    relative: tuple[re.Pattern[str], ...] = ()
+    now: bool = False
+
+
+_NOTHING = _Called()
+_GROUPS: Mapping[frozenset[str], int] = {
+    group: 1 << place
+    for place, group in enumerate(
+        dict.fromkeys(
+            (
+                NOW_WORDS,
+                LIVE_WORDS,
+                *chain.from_iterable(s.needs for s in (*ADDRESSING, *READINGS, *RELATIVE)),
+            )
+        )
+    )
+}
+"""A bit for each group of words."""
+_BITS: Mapping[str, int] = {
+    word: sum(bit for group, bit in _GROUPS.items() if word in group) for word in frozenset().union(*_GROUPS)
+}
+"""The groups that a word is in."""
+_KNOWN = frozenset(_BITS)
+
+
+def _called_for(plain: str) -> _Called:
+    held = 0
+    for word in _KNOWN.intersection(words_of(plain)):
+        held |= _BITS[word]
+    return _met_by(held) if held else _NOTHING
+
+
+@lru_cache(1_024)
+def _met_by(held: int) -> _Called:
+    def met(signs: Iterable[Sign]) -> tuple[re.Pattern[str], ...]:
+        return tuple(sign.pattern for sign in signs if all(_GROUPS[group] & held for group in sign.needs))
+
+    now = all(_GROUPS[group] & held for group in (NOW_WORDS, LIVE_WORDS))
+    called = _Called(met(ADDRESSING), met(READINGS), met(RELATIVE), now)
+    return _NOTHING if called == _NOTHING else called
+
+
+def _is_live_state(plain: str, called: _Called) -> bool:
     """A reading, or a state said to hold now. What holds on a condition (`when`, `if`) is a lasting fact."""
-    for reading in READINGS:
-        if _matches(reading, plain, held):
-            return True
-    return not NOW_WORDS.isdisjoint(held) and any(
-        LIVE.search(sentence)
-        for sentence in _SENTENCE_ENDS.split(plain)
-        if NOW.search(sentence) and not _CONDITION.search(sentence)
+    return _finds(called.readings, plain) or (
+        called.now
+        and any(
+            LIVE.search(sentence)
+            for sentence in _SENTENCE_ENDS.split(plain)
+            if NOW.search(sentence) and not _CONDITION.search(sentence)
+        )
     )
 
 
@@ -115,8 +163,8 @@ _SENTENCE_ENDS = re.compile(r"[.!?;\n](?=\s|$)")
 _CONDITION = re.compile(r"\b(?:when|whenever|if|unless|wenn|falls|sobald)\b")
 
 
-def _is_relative(plain: str, held: frozenset[str]) -> bool:
-    if _matches(RELATIVE, plain, held):
+def _is_relative(plain: str, called: _Called) -> bool:
+    if _finds(called.relative, plain):
         return True
     return not plain.isascii() and any(sign in plain for sign in FAR_RELATIVE)
 
@@ -128,36 +176,19 @@ def _brings_orders(text: str, plain: str) -> bool:
 
 def _addresses(text: str) -> bool:
     plain = _plain(text)
-    return _speaks_to_it(plain, KNOWN.intersection(words_of(plain)))
+    return _speaks_to_it(plain, _called_for(plain))
 
 
-def _speaks_to_it(plain: str, held: frozenset[str]) -> bool:
-    for word in held:
-        for sign in _BY_WORD.get(word, ()):
-            if _matches(sign, plain, held):
-                return True
+def _speaks_to_it(plain: str, called: _Called) -> bool:
+    if _finds(called.addressing, plain):
+        return True
     return not plain.isascii() and any(
         all(any(sign in plain for sign in group) for group in groups) for groups in FAR_SIGNS
     )
 
 
-def _by_word() -> Mapping[str, tuple[Sign, ...]]:
-    """The signs that a word may be the first need of: of all signs a text with this word calls for a few."""
-    signs: dict[str, tuple[Sign, ...]] = {}
-    for sign in ADDRESSING:
-        for word in sign.needs[0]:
-            signs[word] = (*signs.get(word, ()), sign)
-    return signs
-
-
-_BY_WORD = _by_word()
-
-
-def _matches(sign: Sign, plain: str, held: frozenset[str]) -> bool:
-    for words in sign.needs:
-        if words.isdisjoint(held):
-            return False
-    return sign.pattern.search(plain) is not None
+def _finds(patterns: tuple[re.Pattern[str], ...], plain: str) -> bool:
+    return bool(patterns) and any(pattern.search(plain) for pattern in patterns)
 
 
 def _plain(text: str) -> str:

@@ -293,6 +293,13 @@ LIVE = re.compile(
     r"|load average|queue depth|backlog|burn rate|error budget|störung|ausfall|in progress|rolled back)\b"
 )
 _INCIDENTS = _any("incident incidents alert alerts outage outages")
+LIVE_WORDS = _INCIDENTS | _any(
+    """down up offline online unreachable unavailable unhealthy healthy degraded failing flapping broken crashing
+    crashlooping restarting stuck red green firing throttled overloaded saturated deploying rolling queued blocked on
+    oncall at running ausgefallen gestört open sev sev0 sev1 sev2 sev3 sev4 sev5 sev6 sev7 sev8 sev9 error latency cpu
+    disk memory load queue backlog burn störung ausfall in rolled"""
+)
+"""One of these is in whatever LIVE finds."""
 READINGS = (
     Sign(
         (
@@ -330,27 +337,36 @@ READINGS = (
 )
 """What was read off something at one moment."""
 
-_RELATIVE = _any(
-    """today yesterday tomorrow tonight next last coming ago week weekend month morning afternoon evening days weeks
-    months
-    heute gestern vorgestern übermorgen nächste nächsten letzte letzten demain aujourd mañana ayer prochaine próxima"""
-)
-RELATIVE = Sign(
-    (_RELATIVE,),
-    re.compile(
-        r"\b(?:today|yesterday|tomorrow|tonight"
-        r"|(?:next|last|this|coming) (?:week|weekend|month|quarter|year|night|morning|afternoon|evening|monday|tuesday"
-        r"|wednesday|thursday|friday|saturday|sunday)"
-        r"|(?:an?|one|two|three|four|five|six|seven|\d{1,3}) (?:minute|hour|day|week|month|year)s? (?:ago|from now)"
-        r"|in (?:an?|one|two|three|four|five|six|seven|\d{1,3}) (?:day|week|month)s?"
-        r"|heute|gestern|vorgestern|übermorgen|(?:nächste|letzte)[nrs]? (?:woche|monat|jahr)"
-        r"|demain|aujourd'hui|la semaine prochaine|mañana|ayer|la próxima semana)\b"
+_COUNTED = _any("a an one two three four five six seven")
+_A_FEW = rf"(?:{'|'.join(sorted(_COUNTED))}|\d{{1,3}})"
+RELATIVE = (
+    _sign(
+        r"\b(?:today|yesterday|tomorrow|tonight|heute|gestern|vorgestern|übermorgen|demain|aujourd'hui|mañana|ayer)\b",
+        _any(
+            """today yesterday tomorrow tonight heute gestern vorgestern übermorgen demain aujourd mañana ayer"""
+        ),
     ),
+    _sign(
+        r"\b(?:next|last|this|coming) (?:week|weekend|month|quarter|year|night|morning|afternoon|evening|monday|tuesday"
+        r"|wednesday|thursday|friday|saturday|sunday)\b",
+        _any("next last this coming"),
+        _any(
+            """week weekend month quarter year night morning afternoon evening monday tuesday wednesday thursday friday
+            saturday sunday"""
+        ),
+    ),
+    _sign(
+        rf"\b{_A_FEW} (?:minute|hour|day|week|month|year)s? (?:ago|from now)\b",
+        _any("minute minutes hour hours day days week weeks month months year years"),
+        _any("ago now"),
+    ),
+    _sign(rf"\bin {_A_FEW} (?:day|week|month)s?\b", _any("in"), _any("day days week weeks month months")),
+    _sign(
+        r"\b(?:nächste|letzte)[nrs]? (?:woche|monat|jahr)\b",
+        _any("nächste nächsten nächster nächstes letzte letzten letzter letztes"),
+        _any("woche monat jahr"),
+    ),
+    _sign(r"\bla (?:semaine prochaine|próxima semana)\b", _any("semaine semana"), _any("prochaine próxima")),
 )
-_SIGNS = (*ADDRESSING, *READINGS, RELATIVE)
+"""Days that only who knows when it was said can find."""
 FAR_RELATIVE = ("昨日", "明日", "今日", "来週", "先週", "昨天", "明天", "今天", "下周", "上周")
-
-TRIGGERS = NOW_WORDS.union(*(words for sign in _SIGNS for words in sign.needs[:1]))
-"""Every pattern above needs at least one of these words."""
-KNOWN = NOW_WORDS.union(*(words for sign in _SIGNS for words in sign.needs))
-"""All words that a pattern needs."""

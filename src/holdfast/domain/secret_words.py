@@ -166,10 +166,12 @@ _CROWD = 100
 _CROWDED = 20
 """More key words than that, one in so many characters: no such text can be judged value by value in fair time, nor is
 it anything but secrets."""
+_SHORTEST = 2
+"""Characters of the shortest key word."""
 
 
 def keyed(text: str, lowered: str) -> Iterator[Span]:
-    if len(text) > _CROWD and (crowd := _crowd(text, lowered)):
+    if len(text) > _SHORTEST * _CROWD and (crowd := _crowd(text, lowered)):
         yield crowd
         return
     chain = reach = looked_at = 0

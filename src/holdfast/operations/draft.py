@@ -71,7 +71,8 @@ def check_draft(limits: Limits, caller: Caller, profile: Profile, draft: Draft) 
     category = _label("category", draft.category, limits) or profile.default_category
     if profile.reserved_heads:
         refuse_reserved(key, category, profile.reserved_heads)
-    check_flag("encrypted", draft.encrypted)
+    if draft.encrypted is not False:
+        check_flag("encrypted", draft.encrypted)
     if draft.always_inject is not None:
         check_flag("always_inject", draft.always_inject)
     if draft.expected_revision is not None:
@@ -79,7 +80,7 @@ def check_draft(limits: Limits, caller: Caller, profile: Profile, draft: Draft) 
     if draft.idempotency_key is not None:
         check_idempotency_key(draft.idempotency_key)
     body = _body(limits, profile, draft)
-    namespace = _label("namespace", draft.namespace, limits)
+    namespace = "" if draft.namespace == "" else _label("namespace", draft.namespace, limits)
     hint = "" if draft.hint is None else check_hint(draft.hint, limits).strip()
     media_type = profile.media_type if isinstance(draft.text, str) else BYTES
     tags = () if draft.tags is None else check_tags(draft.tags, limits)

@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from holdfast.contracts.answer import Answer
 from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
-from holdfast.contracts.storage import Job
+from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import ALL_RULES, Rules
 from holdfast.domain.agent import AgentSettings
 from holdfast.domain.limits import Limits
@@ -144,10 +145,13 @@ class Engine:
         self._begin()
         for _ in range(TRIES):
             try:
-                return self.sealed.store.write(work.prepare())
+                return self.sealed.store.write(self._job(work))
             except StaleKeys as stale:
                 self.refresh(stale)
         return self.sealed.store.write(work.prepare())
+
+    def _job(self, work: Write[T]) -> Job[T]:
+        return partial(_prepared, work) if work.brief and self.sealed.store.crowded else work.prepare()
 
     def _begin(self) -> None:
         """What is written may open spaces to callers, and will have to be derived from."""
@@ -161,3 +165,7 @@ class Engine:
     def refresh(self, stale: StaleKeys) -> None:
         for space in stale.args:
             self.sealed.keyring.drop(space)
+
+
+def _prepared(work: Write[T], tx: Transaction) -> T:
+    return work.prepare()(tx)

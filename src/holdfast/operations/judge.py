@@ -22,6 +22,7 @@ from holdfast.operations.engine import Engine
 from holdfast.operations.resolve import Target, look_up, opened, seek
 
 NO_ADVICE: tuple[Advice, ...] = ()
+NO_REDACTIONS: Redactions = ()
 SOURCES_AT_MOST = 32
 _KNOWN_WRITERS = 1_024
 _OF_MACHINES = frozenset({*MODEL_DOORS, "handler"})
@@ -59,12 +60,13 @@ def removers(removed_by: str) -> list[str]:
     return removed_by.split("\n")
 
 
-def scrubbed(engine: Engine, content: Content) -> tuple[Content, Redactions]:
-    """Secrets leave every part that a model may come to see. Most notes have none: one look over all parts tells."""
-    scrub, text = engine.scrub, content.text
-    labels = (content.hint, content.category, content.conversation, content.speaker)
-    if not scrub("\n".join((text, content.key, *filter(None, labels), *content.tags))).found:
+def scrubbed(engine: Engine, content: Content, words: str | None = None) -> tuple[Content, Redactions]:
+    """Secrets leave every part that a model may come to see. Most notes have none: one look over all parts tells.
+    `words` is what `words_of` gives."""
+    scrub = engine.scrub
+    if not scrub(words_of(content) if words is None else words).found:
         return content, ()
+    text = content.text
     clean: dict[str, Any] = {}
     found: Counter[str] = Counter()
     for name in ("hint", "key", "category", "conversation", "speaker"):
@@ -88,19 +90,21 @@ def judged(
     now: int,
     source: str | None = None,
     derived_from: tuple[str, ...] | None = None,
+    words: str | None = None,
 ) -> tuple[Content, tuple[Advice, ...], bool]:
     """The content with its source, what there is to say about it, and whether it is kept from models."""
     held_back = False
     if source is not None or derived_from is not None:
         content, held_back = _traced(engine, caller, content, now, source, derived_from)
-    advice, doubtful = weighed(profile, content)
+    advice, doubtful = weighed(profile, content, words)
     return content, advice, held_back or doubtful
 
 
-def weighed(profile: Profile, content: Content) -> tuple[tuple[Advice, ...], bool]:
+def weighed(profile: Profile, content: Content, words: str | None = None) -> tuple[tuple[Advice, ...], bool]:
     """What there is to say about words as they stand, and whether they are kept from models for it. Needs no store."""
     origin, held_back = content.provenance.source, False
-    found = doubts(_words(content), dated=content.at_us is not None, trusted=origin not in LESS_TRUSTED)
+    said = words_of(content) if words is None else words
+    found = doubts(said, dated=content.at_us is not None, trusted=origin not in LESS_TRUSTED)
     if origin in LESS_TRUSTED and Code.INSTRUCTION not in found and claims_authority(content.key):
         found = (*found, Code.INSTRUCTION)
     if not found:
@@ -116,7 +120,7 @@ def weighed(profile: Profile, content: Content) -> tuple[tuple[Advice, ...], boo
     return advised(found), held_back
 
 
-def _words(content: Content) -> str:
+def words_of(content: Content) -> str:
     """Everything a model may come to see of it."""
     named = "" if is_made(content.key) else content.key
     labels = (content.hint, named, content.category, content.speaker, content.conversation, content.namespace)

@@ -32,7 +32,15 @@ from holdfast.operations.answers import Outcome, Redactions, Remembered, Similar
 from holdfast.operations.draft import Asked, Draft, check_draft
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
-from holdfast.operations.judge import NO_ADVICE, judged, removed_by, scrubbed, weighed
+from holdfast.operations.judge import (
+    NO_ADVICE,
+    NO_REDACTIONS,
+    judged,
+    removed_by,
+    scrubbed,
+    weighed,
+    words_of,
+)
 from holdfast.operations.resolve import (
     Sought,
     Target,
@@ -43,7 +51,7 @@ from holdfast.operations.resolve import (
     seek,
     seen,
 )
-from holdfast.storage.codec import blind_body
+from holdfast.storage.index_text import blind_body
 from holdfast.storage.sealed import Head, Place
 from holdfast.storage.sealed_transaction import SealedTransaction, State
 
@@ -192,11 +200,15 @@ def _enter(engine: Engine, caller: Caller, space: SpaceRef, now: int) -> tuple[E
 
 def _prepare(engine: Engine, asked: Asked, entered: Entered, place: Place, now: int) -> _Ready:
     profile, draft = asked.profile, asked.draft
-    content, redactions = _checked(engine, entered, profile, draft)
-    advice, quarantined = NO_ADVICE, False
+    content = _checked(engine, entered, profile, draft)
+    redactions, advice, quarantined = NO_REDACTIONS, NO_ADVICE, False
     if profile.scrubbed and not draft.encrypted:
+        words: str | None = words_of(content)
+        content, redactions = scrubbed(engine, content, words)
+        if redactions:
+            words = None  # they are others now
         content, advice, quarantined = judged(
-            engine, entered.caller, profile, content, now, draft.source, draft.derived_from
+            engine, entered.caller, profile, content, now, draft.source, draft.derived_from, words
         )
     indexed = profile.indexed and not draft.encrypted
     expires_us = profile.retention.expires_us(draft.ttl, now)
@@ -232,14 +244,14 @@ def check_expected(expected: int | None, actual: int) -> None:
         raise PreconditionFailed(f"The entry is at revision {actual}, not {expected}; read it again.")
 
 
-def _checked(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -> tuple[Content, Redactions]:
-    """What is to be written, without its secrets, and how many of each kind there were."""
+def _checked(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -> Content:
+    """What is to be written, as it was said."""
     content = check_draft(engine.limits, entered.caller, profile, draft)
     if not content.key:
         content = _tuple(Content, (_made_key(engine, draft), *content[1:]))
     if draft.always_inject and not may_flag(entered.caller, entered.space, entered.level):
         raise AccessDenied(_FLAG_NEEDS_MANAGE)
-    return scrubbed(engine, content) if profile.scrubbed and not draft.encrypted else (content, ())
+    return content
 
 
 def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
@@ -258,10 +270,10 @@ def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
             ]
         )  # fmt: skip
         tx.keep_answer(caller, repeatable, ready.request, answer.encode(), id)
+    redacted = sum([count for _, count in ready.redactions]) if ready.redactions else 0
     answered = (
-        id, entry.content.key, entry.space, entry.revision, created, entry.expires_us,
-        sum([count for _, count in ready.redactions]), _PERSISTED, _NO_NOTE, ready.content.category, ready.redactions,
-        ready.advice, ready.quarantined,
+        id, entry.content.key, entry.space, entry.revision, created, entry.expires_us, redacted, _PERSISTED, _NO_NOTE,
+        ready.content.category, ready.redactions, ready.advice, ready.quarantined,
     )  # fmt: skip
     kept: Remembered = _tuple(Remembered, answered)
     return kept
@@ -318,7 +330,10 @@ def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
         ready.profile.partition,
         ready.entered.caller.principal,
         ready.content,
-        State(ready.expires_us, bool(ready.draft.always_inject), ready.draft.encrypted, ready.quarantined),
+        _tuple(
+            State,
+            (ready.expires_us, bool(ready.draft.always_inject), ready.draft.encrypted, ready.quarantined),
+        ),
         indexed=ready.indexed,
         cap=engine.limits.entries if ready.profile.may_crowd else engine.limits.entries // 2,
         body_terms=ready.body_terms,

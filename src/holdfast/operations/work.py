@@ -20,6 +20,8 @@ class Write(Generic[T]):
     prepare: Callable[[], Job[T]]
     off: Callable[[], T] | None = None
     """What is answered when memory is off; None means that the call is refused as unavailable."""
+    brief: bool = False
+    """Prepared in microseconds, and from the engine alone: who writes for many may prepare it for them."""
 
 
 @dataclass(slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from itertools import chain
 from uuid import UUID
 
 from holdfast.contracts.rows import (
@@ -13,21 +12,17 @@ from holdfast.contracts.rows import (
     AgentRow,
     EntryRow,
     GrantRow,
-    IndexText,
     MemberRow,
     RevisionRow,
 )
-from holdfast.crypto.blind import blind_label, blind_marks, blind_terms, mark_head, row_code
+from holdfast.crypto.blind import blind_label, blind_marks, mark_head, row_code
 from holdfast.crypto.keys import DataKey
 from holdfast.crypto.sealing import seal, unseal
 from holdfast.domain.agent import ALL_OFF, ALL_ON, AgentSettings
 from holdfast.domain.entry import Content, Entry, Revision
 from holdfast.domain.file import folded
-from holdfast.domain.key import is_made
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
-from holdfast.search.analyser import analyse, analyse_chunk
-from holdfast.search.traits import CHUNK_CHARACTERS, chunks
 from holdfast.storage.payload import pack, unpack
 
 PREFIX_LEVELS = 8
@@ -38,8 +33,6 @@ _HEAD_FORMAT = b"HFe1"
 _REVISION = struct.Struct(">4sI16sIIQq?qI")
 _REVISION_FORMAT = b"HFr1"
 _GRANT = struct.Struct(">16s16s16sBqq")
-_SIGNS = str.maketrans("/_-.:", "     ")
-"""A key is indexed by its words: whole it is found by name, and every whole key is new to the analyser."""
 _ROOMS = {partition.value: partition for partition in Partition}
 _NEVER = -1
 _SHOWN = ALWAYS_INJECT | ENCRYPTED | QUARANTINED
@@ -49,15 +42,11 @@ _FLAGS = [
 ]
 _tuple = tuple.__new__
 """Makes a named tuple without the function Python puts before it, at half its price."""
-_LONG_TEXT = 4_096
-"""Up to here a text is analysed word by word: it cannot reach the analyser's cap on terms."""
 _NAME_HEAD = mark_head(Partition.FILES, "name")
 _MARK_HEADS = {
     room: (mark_head(room, "prefix"), mark_head(room, "category"), mark_head(room, "tag"))
     for room in Partition
 }
-KNOWN_WORDS = 512
-"""Words remembered a key: one costs a tenth of a new one."""
 
 
 def _head_bound(key: DataKey, row: EntryRow) -> bytes:
@@ -234,59 +223,3 @@ def slash_prefixes(name: str) -> list[str]:
         prefixes.append(name[: end + 1])
         end = name.find("/", end + 1)
     return prefixes
-
-
-def blind_body(key: DataKey, text: str) -> list[str]:
-    """Each chunk sorted by itself: the order of words is not kept, and still a place tells its chunk."""
-    if len(text) <= CHUNK_CHARACTERS:
-        return sorted(blind_words(key, text))
-    return [term for chunk in chunks(text) for term in sorted(blind_words(key, chunk))]
-
-
-def label_terms(content: Content) -> tuple[list[str], list[str], list[str]]:
-    """The terms of hint, tags and key."""
-    return (
-        analyse(content.hint) if content.hint else [],
-        analyse(" ".join(content.tags)) if content.tags else [],
-        [] if is_made(content.key) else analyse(content.key.translate(_SIGNS)),
-    )
-
-
-def blind_words(key: DataKey, text: str) -> list[str]:
-    """The blind terms of a text, in any order. Words recur, so those of a space are remembered as they were written."""
-    if len(text) > _LONG_TEXT:
-        return blind_terms(key, analyse(text))
-    words = text.split()
-    found = list(map(key.words.get, words))
-    terms = list(filter(None, found))
-    if len(terms) == len(words):
-        return terms
-    return terms + _new_words(key, [word for word, term in zip(words, found, strict=True) if not term])
-
-
-def _new_words(key: DataKey, words: list[str]) -> list[str]:
-    """Remembers what is a word and nothing else: numbers seldom come again, and most words are one term."""
-    analysed = list(map(analyse_chunk, words))
-    blinds = blind_terms(key, chain.from_iterable(analysed))
-    known, at = key.words, 0
-    for word, terms in zip(words, analysed, strict=True):
-        if len(terms) == 1 and word.isalpha():
-            known[word] = blinds[at]
-        at += len(terms)
-    if len(known) > KNOWN_WORDS:
-        known.clear()
-    return blinds
-
-
-def index_text(key: DataKey, content: Content, body_terms: list[str] | None) -> tuple[IndexText, int]:
-    """Blind terms of each field, and how many there are. Sorted, so that the index does not keep the order of words."""
-    body = blind_body(key, content.text) if body_terms is None else body_terms
-    hint = blind_words(key, content.hint) if content.hint else []
-    tags = blind_words(key, " ".join(content.tags)) if content.tags else []
-    name = [] if is_made(content.key) else blind_words(key, content.key.translate(_SIGNS))
-    text = _tuple(IndexText, (_field(hint), _field(tags), _field(name), " ".join(body)))
-    return text, len(hint) + len(tags) + len(name) + len(body)
-
-
-def _field(terms: list[str]) -> str:
-    return " ".join(sorted(terms)) if len(terms) > 1 else "".join(terms)

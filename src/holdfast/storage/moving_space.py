@@ -10,7 +10,8 @@ from uuid import UUID
 
 from holdfast.contracts.rows import DerivedRow, EntryRow, RevisionRow, SpaceState, WholeSpace
 from holdfast.contracts.storage import Store, Transaction
-from holdfast.storage.codec import index_text, open_entry
+from holdfast.storage.codec import open_entry
+from holdfast.storage.index_text import index_text
 from holdfast.storage.keyring import SpaceKeys
 from holdfast.storage.sealed import Sealed
 from holdfast.storage.signals import reseal_signals

@@ -10,13 +10,13 @@ from holdfast.crypto.keys import DataKey
 from holdfast.domain.errors import Locked
 from holdfast.domain.partition import Partition
 from holdfast.storage.codec import (
-    index_text,
     labels_of,
     open_entry,
     open_revision_whole,
     seal_entry,
     seal_revision,
 )
+from holdfast.storage.index_text import index_text
 from holdfast.storage.signals import reseal_signals
 
 

@@ -87,7 +87,8 @@ class Place(NamedTuple):
 
     @property
     def key(self) -> DataKey:
-        return self.keys.current
+        keys = self.keys
+        return keys.readable.get(keys.writes) or keys.current
 
 
 class Head(NamedTuple):

@@ -37,13 +37,13 @@ from holdfast.storage.audit_lines import add_line
 from holdfast.storage.codec import (
     entry_of,
     grant_code,
-    index_text,
     labels_of,
     name_label,
     seal_entry,
     seal_revision,
     superseded,
 )
+from holdfast.storage.index_text import index_text
 from holdfast.storage.keyring import StaleKeys
 from holdfast.storage.sealed import Head, Place, Sealed
 

@@ -13,7 +13,7 @@ from holdfast.crypto.sealing import seal_derived, unseal_derived
 from holdfast.domain.entry import Content, Entry
 from holdfast.search.analyser import analyse
 from holdfast.search.traits import chunks, traits_of
-from holdfast.storage.codec import label_terms
+from holdfast.storage.index_text import label_terms
 from holdfast.storage.sealed import Sealed
 
 if TYPE_CHECKING:

@@ -105,7 +105,8 @@ class CoreCalls:
         if always_inject and where is not None and not self._seat.is_off and asks_as_model(self._seat.caller):
             return ask_to_apply(self._seat, where, draft)
         near = partial(_similar_to, self._seat) if in_context else None
-        return remembering(self._seat, Asked(profile, where, draft), near)
+        asked: Asked = _tuple(Asked, (profile, where, draft))
+        return remembering(self._seat, asked, near)
 
     def remember_many(self, entries: Iterable[Mapping[str, Any]]) -> Steps[Outcomes]:
         """Keeps many memories, given as the keyword arguments of remember(); one outcome a row, in order."""

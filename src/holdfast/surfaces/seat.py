@@ -19,6 +19,8 @@ from holdfast.operations.engine import Engine
 from holdfast.operations.work import Write
 from holdfast.storage.sealed import Filter
 
+BRIEF_CHARACTERS = 4_096
+
 SpaceId = UUID | str | None
 """How a caller names a space: its id, its reference, `kind:reference`, or nothing for the own one."""
 
@@ -55,7 +57,19 @@ def remembering(
     off = None
     if seat.engine_or_none is None:
         off = partial(remember.not_kept, seat.limits, seat.caller, asked, seat.reason, seat.clock())
-    return Write(partial(_remember, seat, asked, similar), off)
+    return Write(partial(_remember, seat, asked, similar), off, _is_brief(asked))
+
+
+def _is_brief(asked: Asked) -> bool:
+    """A short note of the caller's own. To enter other spaces the host may be asked, who must be free to write."""
+    draft = asked.draft
+    return (
+        asked.space is None
+        and draft.supersedes is None
+        and draft.derived_from is None
+        and isinstance(draft.text, str)
+        and len(draft.text) <= BRIEF_CHARACTERS
+    )
 
 
 def _remember(seat: Seat, asked: Asked, similar: Callable[[UUID], list[Similar]] | None) -> Job[Remembered]:

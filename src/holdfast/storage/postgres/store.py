@@ -37,6 +37,7 @@ T = TypeVar("T")
 
 class PostgresStore:
     remote = True
+    crowded = False
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections

@@ -82,7 +82,8 @@ class AuditWrites(AuditReads):
         return head
 
     def append(self, row: AuditRow, code: bytes = b"") -> None:
-        self._last, self._head = row, AuditHead(self.head().position + 1, row.link, code)
+        head = self._head or self.head()
+        self._last, self._head = row, _tuple(AuditHead, (head[0] + 1, row[-1], code))
         self._moved = True
         if self._tx.at_once:
             self._tx.run(_APPEND, row)
@@ -106,6 +107,8 @@ class AuditWrites(AuditReads):
         return [(_APPEND, new)] if new else []
 
 
+_tuple = tuple.__new__
+"""Makes a named tuple without the function Python puts before it, at half its price."""
 _APPEND = """
 INSERT INTO audit (at_us, operation, actor, space, object, revision, key_id, link)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""

@@ -34,7 +34,7 @@ class EntryWrites(EntryReads):
     def by_key(self, visible: Visible, keys: Sequence[bytes]) -> list[EntryRow]:
         if not self._new_keys.isdisjoint(keys):
             self._tx.catch_up()
-        return super().by_key(visible, keys)
+        return EntryReads.by_key(self, visible, keys)
 
     def insert(self, space: UUID, row: EntryRow) -> bool:
         place = self._number_of(space)

@@ -69,6 +69,11 @@ class SqliteStore:
         self.audit = AuditReads(connections)
 
     @property
+    def crowded(self) -> bool:
+        """A memory store has one connection, on which a reader would see what is not committed yet."""
+        return self._writer.crowd > 1 and self._connections.path is not None
+
+    @property
     def unclean(self) -> bool:
         return self._writer.unclean
 

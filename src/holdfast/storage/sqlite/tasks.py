@@ -17,7 +17,7 @@ from holdfast.domain.errors import Unavailable
 BATCH = 256
 GATHER_SECONDS = 0.001
 HEAL_SECONDS = 1.0
-"""How long a caller waits before it looks whether somebody failed to wake the next one."""
+"""How soon it is looked whether somebody failed to wake the next one."""
 
 
 class Task:
@@ -113,26 +113,37 @@ class Line:
 
 
 class Answers:
-    """Callers to be woken. Each wakes the next as soon as it runs, so that no two contend for the interpreter."""
+    """Callers to be woken. Each wakes the next as soon as it runs, so that no two contend for the interpreter. One that
+    ends before it does leaves that to the writer, which looks when the next batch is done and while it has nothing to
+    do: to wait with a timeout would cost every caller more."""
 
     def __init__(self) -> None:
         self._due: deque[Task] = deque()
 
+    def __bool__(self) -> bool:
+        return bool(self._due)
+
     def give(self, tasks: Sequence[Task]) -> None:
+        while self._due:
+            self.wake_next()
         for task in tasks:
             if task.wakes_next:
                 self._due.append(task)
             else:
                 task.resolve()
-        self._wake_next()
+        self.wake_next()
 
     def wait_for(self, task: Task) -> None:
+        """The main thread looks up now and then: not everywhere is it interrupted while it waits."""
         assert task.lock is not None
-        while not task.lock.acquire(timeout=HEAL_SECONDS):
-            self._wake_next()
-        self._wake_next()
+        if task.wakes_next:
+            task.lock.acquire()
+        else:
+            while not task.lock.acquire(timeout=HEAL_SECONDS):
+                pass
+        self.wake_next()
 
-    def _wake_next(self) -> None:
+    def wake_next(self) -> None:
         try:
             task = self._due.popleft()
         except IndexError:

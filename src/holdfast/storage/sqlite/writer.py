@@ -30,7 +30,7 @@ from holdfast.storage.sqlite.models import ModelWrites
 from holdfast.storage.sqlite.proposals import ProposalWrites
 from holdfast.storage.sqlite.receipts import ReceiptWrites
 from holdfast.storage.sqlite.spaces import SpaceNumbers, SpaceWrites
-from holdfast.storage.sqlite.tasks import Answers, Line, Task
+from holdfast.storage.sqlite.tasks import HEAL_SECONDS, Answers, Line, Task
 from holdfast.storage.sqlite.terms import TermWrites
 
 SHARED_SLICES = 64
@@ -101,7 +101,8 @@ class Writer:
         self._turn = Lock()
         """Held by whoever commits."""
         self._tx: SqliteTransaction | None = None
-        self._crowd = 1
+        self.crowd = 1
+        """How many wrote together lately."""
         self._owed: list[Task] = []
         self._slices = 0
         self.unclean = False
@@ -119,7 +120,7 @@ class Writer:
 
     def write(self, job: Job[T]) -> T:
         task = Task(job)
-        if self._crowd == 1 and not self._line and not self._turn.locked():
+        if self.crowd == 1 and not self._line and not self._turn.locked():
             self._commit_alone(task)
         else:
             task.make_wait()
@@ -159,14 +160,21 @@ class Writer:
     def _serve(self) -> None:
         """Goes on until the line is closed and everyone in it is answered."""
         while not self._line.is_closed or self._line or self._owed:
-            patience = 0 if self._owed else ERASE_SECONDS if self.unclean else None
-            came = self._line.gather(self._crowd, patience)
+            came = self._line.gather(self.crowd, self._patience())
             if came:
                 self._commit_together()
+            else:
+                self._answers.wake_next()
             if self._is_overdue() or self._owed or (self.unclean and not came):
                 self._erase_some()
         if self.unclean:
             self._erase_some()
+
+    def _patience(self) -> float | None:
+        """How long nothing but a new job is waited for."""
+        if self._owed:
+            return 0
+        return ERASE_SECONDS if self.unclean else HEAL_SECONDS if self._answers else None
 
     def _is_overdue(self) -> bool:
         """Whether erasing has waited so long for a quiet moment that it goes on between writes."""
@@ -179,7 +187,7 @@ class Writer:
         tasks: list[Task] = []
         with self._turn:
             self._commit(tasks)
-        self._crowd = max(len(tasks), self._crowd // 2, 1)
+        self.crowd = max(len(tasks), self.crowd // 2, 1)
         done = [task for task in tasks if task.error is None]
         self.unclean |= any(task.erases_later for task in done)
         owed = [task for task in done if task.erases]
