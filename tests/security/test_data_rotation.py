@@ -13,6 +13,7 @@ from uuid import UUID
 import pytest
 
 import holdfast
+from holdfast.crypto.keys import new_secret
 from holdfast.domain.errors import Conflict, Locked
 from holdfast.operations import rotate_keys
 from holdfast.storage import keyring, views
@@ -371,3 +372,23 @@ def test_counts_and_the_word_index_fit_after_rotation(tmp_path: Path) -> None:
         from holdfast.search.analyser import analyse
 
         assert set(blind_terms(data_key, analyse("Quillfeather"))) <= written_terms(tmp_path)
+
+
+def test_a_store_from_before_is_searched_by_its_own_blinding_until_its_data_is_rotated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Data keys without a form blinded each word by a keyed hash."""
+    with monkeypatch.context() as before:
+        before.setattr(keyring, "new_data_secret", new_secret)
+        with open_store(tmp_path, clock=FixedClock()) as memory:
+            memory.user("ada").remember("The parrot is called Quillfeather", key="old")
+    with open_store(tmp_path, clock=FixedClock()) as memory:
+        ada = memory.user("ada")
+        ada.remember("Quillfeather likes seeds", key="new")
+        assert {hit.key for hit in ada.recall("Quillfeather")} == {"old", "new"}
+        old_terms = written_terms(tmp_path)
+
+        memory.keys.rotate_data()
+        assert {hit.key for hit in ada.recall("Quillfeather")} == {"old", "new"}
+        assert old_terms.isdisjoint(written_terms(tmp_path))
+        assert engine_of(memory).sealed.keyring.look_again(_own_space(memory)).current.blocks is not None

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
+import hmac
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import blake2b, sha256
 from uuid import UUID
 
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import ECB
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -13,8 +19,10 @@ from holdfast.crypto.keys import DataKey
 
 SPACE = UUID("11111111-2222-8333-8444-555500000000")
 OTHER = UUID("11111111-2222-8333-8444-555600000000")
-KEY = DataKey(SPACE, 1, bytes(range(32)))
-ANOTHER = DataKey(OTHER, 1, bytes(range(1, 33)))
+KEY = DataKey(SPACE, 1, b"\x02" + bytes(range(32)))
+ANOTHER = DataKey(OTHER, 1, b"\x02" + bytes(range(1, 33)))
+FROM_BEFORE = DataKey(SPACE, 1, bytes(range(32)))
+"""Such keys blinded words by a keyed hash each."""
 TRICKY = st.text(st.sampled_from("ab:\0/1 2"), max_size=6)
 WITHOUT_NUL = st.text(st.sampled_from("ab:/1 2"), max_size=6)
 """Namespaces, tags and categories: the engine refuses NUL in them."""
@@ -60,11 +68,40 @@ def test_a_blind_cannot_be_made_without_the_key() -> None:
         assert bare.hex() != blind_terms(KEY, ["red"])[0]
 
 
-def test_a_blind_term_is_twelve_hex_characters_whatever_the_word() -> None:
-    words = ["a", "Straße", "日本", "x" * 1_000, "\ud800", ""]
+WORDS = ["a", "Straße", "日本", "x" * 1_000, "\ud800", ""]
 
-    assert all(len(term) == 12 and int(term, 16) >= 0 for term in blind_terms(KEY, words))
-    assert len(set(blind_terms(KEY, words))) == len(words)
+
+@pytest.mark.parametrize("key", [KEY, FROM_BEFORE])
+def test_a_blind_term_is_twelve_hex_characters_whatever_the_word(key: DataKey) -> None:
+    assert all(len(term) == 12 and int(term, 16) >= 0 for term in blind_terms(key, WORDS))
+    assert len(set(blind_terms(key, WORDS))) == len(WORDS)
+    assert blind_terms(key, []) == []
+
+
+def test_a_term_is_a_block_of_aes_over_its_digest_under_the_key_of_terms() -> None:
+    extracted = hmac.new(bytes(32), bytes(range(32)), sha256).digest()
+    terms = hmac.new(extracted, b"holdfast/1/terms\x01", sha256).digest()
+    encryptor = Cipher(AES(terms), ECB()).encryptor()
+    assert blind_terms(KEY, ["red", "blue"]) == [
+        encryptor.update(blake2b(word, digest_size=16).digest())[:6].hex() for word in (b"red", b"blue")
+    ]
+
+
+def test_a_key_from_before_blinds_by_its_hash_and_seals_as_ever() -> None:
+    term = FROM_BEFORE.terms.copy()
+    term.update(b"red")
+    assert blind_terms(FROM_BEFORE, ["red"]) == [term.hexdigest()] != blind_terms(KEY, ["red"])
+    assert blind_key(FROM_BEFORE, "", "red") == blind_key(KEY, "", "red")
+
+
+def test_many_threads_get_the_blinds_of_their_own_words() -> None:
+    def blind(thread: int) -> bool:
+        words = [f"{thread} {number}" for number in range(50)]
+        alone = [blind_terms(DataKey(SPACE, 1, b"\x02" + bytes(range(32))), [word])[0] for word in words]
+        return all(blind_terms(KEY, words) == alone for _ in range(100))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(blind, range(8)))
 
 
 def test_names_are_compared_exactly() -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from sys import intern
-
 from holdfast.contracts.rows import IndexText
-from holdfast.crypto.blind import blind_term, blind_terms
+from holdfast.crypto.blind import blind_digests, blind_terms, term_digest
 from holdfast.crypto.keys import DataKey
 from holdfast.domain.entry import Content
 from holdfast.domain.key import is_made
 from holdfast.search.analyser import analyse, analyse_chunk
 from holdfast.search.traits import CHUNK_CHARACTERS, chunks
 
-KNOWN_WORDS = 512
-"""Words remembered a key: one costs a tenth of a new one."""
+KNOWN_WORDS = 32_768
+_LONG_WORD = 32
 _LONG_TEXT = 4_096
 """Up to here a text is analysed word by word: it cannot reach the analyser's cap on terms."""
 _SIGNS = str.maketrans("/_-.:", "     ")
@@ -22,32 +20,28 @@ _tuple = tuple.__new__
 """Makes a named tuple without the function Python puts before it, at half its price."""
 
 
-class BlindWords(dict[str, str]):
-    """Words as they were written, and their blind terms with spaces between. A space's words recur, so they are
+class _Digests(dict[str, bytes]):
+    """Words as they were written, and the digests of their terms. Words recur, in one space and in others, so they are
     remembered; numbers seldom come again."""
 
-    __slots__ = ("_begin",)
-
-    def __init__(self, key: DataKey) -> None:
-        self._begin = key.terms.copy  # not the key itself, which would then live until garbage is collected
-
-    def __missing__(self, word: str) -> str:
-        blind = " ".join([blind_term(self._begin(), term) for term in analyse_chunk(word)])
-        if word.isalpha():
+    def __missing__(self, word: str) -> bytes:
+        digests = b"".join(map(term_digest, analyse_chunk(word)))
+        if word.isalpha() and len(word) <= _LONG_WORD:
             if len(self) >= KNOWN_WORDS:
                 self.clear()
-            self[intern(word)] = blind  # the words of many spaces are few
-        return blind
+            self[word] = digests
+        return digests
+
+
+_digests_of = _Digests().__getitem__
+"""Safe between threads: what two of them forget or learn at once is only looked at again."""
 
 
 def blind_words(key: DataKey, text: str) -> list[str]:
     """The blind terms of a text, in any order."""
-    if len(text) > _LONG_TEXT:
+    if key.blocks is None or len(text) > _LONG_TEXT:
         return blind_terms(key, analyse(text))
-    words = key.words
-    if words is None:
-        words = key.words = BlindWords(key)
-    return " ".join(map(words.__getitem__, text.split())).split()
+    return blind_digests(key, b"".join(map(_digests_of, text.split())))
 
 
 def blind_body(key: DataKey, text: str) -> list[str]:

@@ -15,7 +15,7 @@ from uuid import UUID
 from holdfast.contracts.rows import STORE, KeyRow
 from holdfast.contracts.storage import Store
 from holdfast.crypto.blind import blind_key
-from holdfast.crypto.keys import DataKey, Master, new_secret
+from holdfast.crypto.keys import DataKey, Master, new_data_secret
 from holdfast.domain.errors import Locked
 
 CLEAR = bytes(8)
@@ -132,7 +132,7 @@ class Keyring:
             self._cache.pop(space.int, None)
 
     def mint(self, space: UUID, key_id: int, now: int) -> tuple[DataKey, KeyRow]:
-        secret = new_secret()
+        secret = new_data_secret()
         return self._key(space, key_id, secret), self._row(space, key_id, secret, now)
 
     def uncounted(self) -> dict[tuple[UUID, int], int]:
