@@ -55,7 +55,16 @@ def test_the_phrase_is_first_however_many_others_hold_its_words(alice: Own) -> N
     found = alice.corpus.query("blue whale song", limit=50)
     assert len(found) == 50
     assert all(0 <= one.score <= 1 for one in found)
-    assert max(found, key=lambda one: one.score).score == found[0].score
+    assert (found[0].docid, found[0].score > found[1].score) == ("user_facts/the-one", True)
+
+
+def test_an_old_document_with_the_phrase_is_first_among_many_with_its_words(alice: Own) -> None:
+    alice.facts.store(
+        "the-one", "note: blue whale song, among much else that makes this text rather long " * 3
+    )
+    alice.remember_many([{"text": f"whale song blue {number} song blue whale"} for number in range(200)])
+    alice.remember_many([{"text": f"nothing about it {number}"} for number in range(1_000)])
+    assert ids(alice.corpus.query("blue whale song", limit=5))[0] == "user_facts/the-one"
 
 
 @pytest.mark.parametrize("query", ["a", "?!", "the", "漢字", "x" * 9_000, "\n\t", "100%_", "(", "Ünïcode"])

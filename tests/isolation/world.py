@@ -108,7 +108,7 @@ class World:
         """Whatever the caller did not say themselves must be theirs to see, before the request or after it."""
         shown = answer.body + repr(answer.headers).encode()
         said = f"{request.target} {request.headers}".encode() + request.content
-        for mark in markers.in_bytes(shown) - markers.in_bytes(said):
+        for mark in filter(self.marks.was_made, markers.in_bytes(shown) - markers.in_bytes(said)):
             if not any(self.model.sees(actor, row, needed) for row in self.marks.where(mark)):
                 self._suspects.append((actor, needed, mark, str(request)))
         for found in set(markers.IDS.findall(shown)) - set(markers.IDS.findall(said)):

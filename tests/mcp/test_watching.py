@@ -10,6 +10,7 @@ import pytest
 from mcp.shared.exceptions import MCPDeprecationWarning
 
 import holdfast
+from holdfast.entrypoints.mcp import watching as watching_module
 from holdfast.entrypoints.mcp.http import AgentDoor
 from holdfast.entrypoints.mcp.watching import Watching
 from holdfast.entrypoints.opening import Running
@@ -157,3 +158,44 @@ def test_one_agent_that_works_for_two_people_is_told_of_each_apart(
             return told
 
     assert asyncio.run(watch()) == CONTEXT
+
+
+def test_who_watches_is_told_nothing_after_the_end_of_their_token(
+    watched: Service, memory: Memory, clock: FixedClock, era: str
+) -> None:
+    alice = memory.user("alice")
+
+    async def watch() -> None:
+        async with watching(watched, era, MY_MEMORY, "alice") as told:
+            await asyncio.to_thread(alice.remember, "while it lasts", key="one")
+            assert await next_told(told) == MY_MEMORY
+            clock.advance(hours=25)
+            await asyncio.sleep(5 * SECONDS)
+            await silence(told, lambda: alice.remember("after its end", key="two"))
+
+    asyncio.run(watch())
+
+
+def test_a_watcher_goes_on_after_an_error_that_nobody_foresaw(
+    watched: Service, memory: Memory, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice = memory.user("alice")
+    failed: list[bool] = []
+    compare = watching_module._changed
+
+    def fails_once(*given: Any) -> set[str]:
+        if not failed:
+            failed.append(True)
+            raise RuntimeError
+        return compare(*given)
+
+    monkeypatch.setattr(watching_module, "_changed", fails_once)
+
+    async def watch() -> str:
+        async with watching(watched, era, MY_MEMORY, "alice") as told:
+            while not failed:
+                await asyncio.sleep(SECONDS)
+            await asyncio.to_thread(alice.remember, "Alice's", key="new")
+            return await next_told(told)
+
+    assert asyncio.run(watch()) == MY_MEMORY

@@ -91,6 +91,8 @@ class Caller:
     """Whose agent or service it is."""
     confirmed_by: Principal | None = None
     """The person who said yes to the very call that is carried out now, holding the level it needs."""
+    until_us: int | None = field(default=None, compare=False)
+    """When the token ends that says all this; whoever goes on after a call has to look."""
 
     @property
     def is_admin(self) -> bool:

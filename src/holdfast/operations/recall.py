@@ -41,8 +41,9 @@ SPARE = 10
 """Entries ranked beyond the limit, in case some went since."""
 
 
-def recall(engine: Engine, caller: Caller, ask: Ask) -> Hits:
-    limit = check_limit(ask.limit, engine.limits.search_hits)
+def recall(engine: Engine, caller: Caller, ask: Ask, most: int | None = None) -> Hits:
+    """`most` takes the place of the cap on hits, for whoever goes on choosing among them."""
+    limit = check_limit(ask.limit, most or engine.limits.search_hits)
     now, serving = engine.clock(), engine.index.ready()
     entered = enter_all(engine, caller, ask, now)
     if not ask.query.strip():

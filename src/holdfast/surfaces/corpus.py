@@ -23,7 +23,7 @@ PREFIX = "holdfast-"
 MOST = 50
 """Rows of one answer."""
 SCANNED = 1_000
-"""The newest entries, which are looked through for the phrase itself, wherever a ranking puts them."""
+"""The newest entries and the best ranked, which are looked through for the phrase itself."""
 AT_ONCE = 250
 MOST_COLLECTIONS = 50
 KINDS = ("lex", "vec", "hyde")
@@ -114,8 +114,8 @@ class CorpusCalls:
         from holdfast.operations.recall import recall  # numpy, which keeping and reading need not wait for
 
         seat = self._seat
-        ask = Ask(asked, SUMMARISED, seat.limits.search_hits, spaces=(None,), category=category)
-        hits = recall(seat.engine, seat.caller, ask)
+        ask = Ask(asked, SUMMARISED, SCANNED, spaces=(None,), category=category)
+        hits = recall(seat.engine, seat.caller, ask, most=SCANNED)
         best = max((hit.score for hit in hits), default=0.0)
         for hit in hits:
             yield hit.entry, max(0.0, hit.score / best) if best > 0 else 0.0

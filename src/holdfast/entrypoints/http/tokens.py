@@ -9,6 +9,7 @@ import logging
 import re
 import secrets
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jwt
@@ -164,7 +165,7 @@ class Verifier:
         check_audience(claims, self._audience)
         digest = _digest(whole)
         issuer, thumbprint = (None, None) if key is None else (issuer_of(claims), key.thumbprint)
-        caller = caller_of(claims, issuer=issuer, digest=digest.hex()[:32])
+        caller = replace(caller_of(claims, issuer=issuer, digest=digest.hex()[:32]), until_us=ends)
         self._known.keep(digest, _Seen(caller, min(ends, now + KNOWN_FOR), thumbprint), now)
         return caller
 

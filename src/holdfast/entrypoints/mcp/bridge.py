@@ -46,6 +46,9 @@ class Bridge:
         self._of_session: dict[str, str] = {}
         self._asked: dict[Any, asyncio.Task[None]] = {}
         self._greeting: Message | None = None
+        self._one_at_a_time = asyncio.Lock()
+        self._watched: dict[str, Message] = {}
+        """What the client subscribed to, by its address: a server that was started anew does not know."""
 
     async def run(self) -> None:
         listening: asyncio.Task[None] | None = None
@@ -96,10 +99,11 @@ class Bridge:
                     and again
                     and self._greeting is not message
                 ):
-                    await self._greet_anew()
+                    await self._greet_anew(headers.get(SESSION))
                     await self._pass_on(message, again=False)
                     return
                 await self._take(message, answered)
+                self._note_watched(message, answered)
         except httpx2.HTTPError as error:
             self._refuse(message, f"{self._address} does not answer: {str(error) or type(error).__name__}")
 
@@ -138,16 +142,30 @@ class Bridge:
                 "mcp-protocol-version": told["result"]["protocolVersion"],
             }
 
-    async def _greet_anew(self) -> None:
-        """The server forgot the session: it was started anew."""
+    def _note_watched(self, message: Any, answered: httpx2.Response) -> None:
+        method = message.get("method") if isinstance(message, dict) else None
+        if method not in ("resources/subscribe", "resources/unsubscribe") or answered.status_code != 200:
+            return
+        uri = str((message.get("params") or {}).get("uri"))
+        if method == "resources/subscribe":
+            self._watched[uri] = message
+        else:
+            self._watched.pop(uri, None)
+
+    async def _greet_anew(self, forgotten: str | None) -> None:
+        """The server forgot the session: it was started anew. One of those who notice greets it for all."""
         assert self._greeting is not None
-        self._of_session = {}
-        async with self._posted(self._greeting, {}) as answered:
-            async for told in _events(answered):
-                self._note_session(self._greeting, answered, told)
-        ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        async with self._posted(ready, self._headers(ready)) as answered:
-            await answered.aread()
+        async with self._one_at_a_time:
+            if self._of_session.get(SESSION) != forgotten:
+                return
+            self._of_session = {}
+            async with self._posted(self._greeting, {}) as answered:
+                async for told in _events(answered):
+                    self._note_session(self._greeting, answered, told)
+            ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+            for message in (ready, *self._watched.values()):
+                async with self._posted(message, self._headers(message)) as answered:
+                    await answered.aread()
 
     def _headers(self, message: Any) -> dict[str, str]:
         """Since 2026-07-28 headers repeat what the message says; before, they name the session."""
@@ -164,14 +182,17 @@ class Bridge:
         return headers
 
     async def _listen(self) -> None:
-        """What the server tells unasked, in the handshake era."""
-        while self._of_session.get(SESSION):
+        """What the server tells unasked, in the handshake era; of one that was started anew too."""
+        while session := self._of_session.get(SESSION):
             try:
                 async with self._http.stream("GET", self._address, headers=self._headers(None)) as told:
-                    if told.status_code != 200:
-                        return
-                    async for message in _events(told):
-                        self._say(message)
+                    if told.status_code == 404:
+                        await self._greet_anew(session)
+                    elif told.status_code == 200:
+                        async for message in _events(told):
+                            self._say(message)
+                    elif told.status_code < 500:
+                        return  # it tells nothing unasked, or not to us
             except httpx2.HTTPError:
                 pass
             await asyncio.sleep(AGAIN_SECONDS)

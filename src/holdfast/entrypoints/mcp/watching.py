@@ -5,11 +5,12 @@ counters of the spaces it is about are all that is read until something was writ
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp.server.subscriptions import ListenHandler, ResourceUpdated, ServerEvent
 from mcp.shared.exceptions import MCPError
@@ -32,6 +33,7 @@ from holdfast.surfaces.files import FileCalls
 from holdfast.surfaces.seat import Seat
 
 Tell = Callable[[str], None]
+log = logging.getLogger("holdfast")
 SECONDS = 1.0
 MOST = 4_096
 """Subscriptions of one process; a client that is refused reads again instead."""
@@ -48,16 +50,24 @@ _EVERYWHERE = frozenset({"holdfast://context"})
 Seen = dict[str, object]
 
 
+class _Watcher(NamedTuple):
+    uri: str
+    tell: Tell
+    until_us: int | None
+    """When the token ends that it watches with."""
+    end: Callable[[], None] | None
+
+
 @dataclass(slots=True)
 class _Watched:
     seat: Seat
     place: Place | None = None
     seen: Seen = field(default_factory=dict)
-    told: dict[object, tuple[str, Tell]] = field(default_factory=dict)
+    told: dict[object, _Watcher] = field(default_factory=dict)
 
     @property
     def uris(self) -> set[str]:
-        return {uri for uri, _ in self.told.values()}
+        return {watcher.uri for watcher in self.told.values()}
 
 
 class Watching:
@@ -72,7 +82,8 @@ class Watching:
     ) -> SubscriptionsListenResult:
         """Since 2026-07-28: the answer to this request is the stream of what changed."""
         wanted = [uri for uri in params.notifications.resource_subscriptions or () if uri in _SEEN]
-        stream = ListenHandler(_Bus(self, seat, await _seen_first(seat, wanted)))
+        bus = _Bus(self, seat, await _seen_first(seat, wanted))
+        stream = bus.stream = ListenHandler(bus)
         self._streams.add(stream)
         try:
             return await stream(context, params)
@@ -100,15 +111,24 @@ class Watching:
             self._remove(who, token)
         return EmptyResult()
 
-    def add(self, seat: Seat, token: object, uri: str, seen: Seen, tell: Tell) -> Callable[[], None]:
-        """`seen` is what was there before, so that the first change after it is told. Returns how to end it."""
+    def add(
+        self,
+        seat: Seat,
+        token: object,
+        uri: str,
+        seen: Seen,
+        tell: Tell,
+        end: Callable[[], None] | None = None,
+    ) -> Callable[[], None]:
+        """`seen` is what was there before, so that the first change after it is told. Returns how to end it; when the
+        caller's token ends it ends by itself, and `end` is called."""
         if sum(len(watched.told) for watched in self._watched.values()) >= MOST:
             raise MCPError(INTERNAL_ERROR, "Too many subscriptions; read the resource again instead.")
         who = _who(seat.caller)
         watched = self._watched.setdefault(who, _Watched(seat))
         if uri not in watched.uris:
             watched.seen[uri] = seen[uri]
-        watched.told[token] = uri, tell
+        watched.told[token] = _Watcher(uri, tell, seat.caller.until_us, end)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._watch())
         return partial(self._remove, who, token)
@@ -129,12 +149,26 @@ class Watching:
     async def _watch(self) -> None:
         while self._watched:
             await asyncio.sleep(self._seconds)
-            for watched in list(self._watched.values()):
-                with suppress(HoldfastError):  # told when the store answers again
+            for who, watched in list(self._watched.items()):
+                self._end_overdue(who, watched)
+                try:
                     changed = await asyncio.to_thread(_changed, watched, watched.uris)
-                    for uri, tell in list(watched.told.values()):
-                        if uri in changed:
-                            tell(uri)
+                except HoldfastError:
+                    continue  # told when the store answers again
+                except Exception:
+                    log.exception("what a client watches could not be compared")
+                    continue
+                for watcher in list(watched.told.values()):
+                    if watcher.uri in changed:
+                        watcher.tell(watcher.uri)
+
+    def _end_overdue(self, who: Hashable, watched: _Watched) -> None:
+        now = watched.seat.clock()
+        for token, watcher in list(watched.told.items()):
+            if watcher.until_us is not None and watcher.until_us <= now:
+                self._remove(who, token)
+                if watcher.end is not None:
+                    watcher.end()
 
 
 def _who(caller: Caller) -> Hashable:
@@ -181,6 +215,7 @@ class _Bus:
         self._watching = watching
         self._seat = seat
         self._seen = seen
+        self.stream: ListenHandler | None = None
 
     async def publish(self, event: ServerEvent) -> None:
         """Nothing is published here."""
@@ -188,7 +223,12 @@ class _Bus:
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
         stops = [
             self._watching.add(
-                self._seat, object(), uri, self._seen, lambda uri: listener(ResourceUpdated(uri=uri))
+                self._seat,
+                object(),
+                uri,
+                self._seen,
+                lambda uri: listener(ResourceUpdated(uri=uri)),
+                None if self.stream is None else self.stream.close,
             )
             for uri in self._seen
         ]
