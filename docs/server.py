@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast import __version__
+from holdfast.entrypoints import plain_json
 from holdfast.entrypoints.http import answers, asking, bodies, claims, protocol, server, tokens
 from holdfast.entrypoints.http.claims import Reason
 from holdfast.entrypoints.http.routes import ROUTES
@@ -61,8 +62,8 @@ def limits_table() -> Iterator[str]:
     """What is bounded by a constant; what is bounded by a setting stands in the table of settings."""
     yield "| what | bound | past it |"
     yield "|---|---|---|"
-    yield f"| nesting of a body | {bodies.DEPTH} levels | 400 `invalid_json` |"
-    yield f"| values in a body | {bodies.MOST_VALUES:,} | 413 `too_large` |"
+    yield f"| nesting of a body | {plain_json.DEPTH} levels | 400 `invalid_json` |"
+    yield f"| values in a body | {plain_json.MOST_VALUES:,} | 413 `too_large` |"
     yield f"| items of one list or table, such as the rows of a batch | {fields.MOST_ITEMS:,} | 413 `too_large` |"
     yield f"| a pause in the middle of a body | {bodies.SECONDS:g} s | 400 `invalid_field` |"
     yield f"| until the head of a request is there | {protocol.HEAD_SECONDS:g} s | the connection is closed |"

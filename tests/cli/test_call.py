@@ -111,6 +111,39 @@ def test_a_refusal_is_exit_code_1_with_its_code_on_standard_error(
     assert (told.code, told.json["error"]) == (1, code)
 
 
+DEEP = 100_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"key": "a", "value": "v", "key": "z"}',
+        '{"key": "a", "value": "v", "k\\u0065y": "z"}',
+        '{"key": "a", "value": "v", "tags": [{"a": 1, "a": 1}]}',
+        '{"key": "a", "value": "v", "tags": ' + "[" * DEEP + "]" * DEEP + "}",
+        '{"key": "a", "value": "v", "tags": ' + "[" * 32 + "]" * 32 + "}",
+        "[" * DEEP,
+        '{"key": "a", "value": "v", "ttl_seconds": NaN}',
+        '{"key": "a", "value": "v", "ttl_seconds": -Infinity}',
+    ],
+    ids=[
+        "twice",
+        "twice, spelt differently",
+        "twice, further in",
+        "deep",
+        "33 deep",
+        "unclosed",
+        "nan",
+        "inf",
+    ],
+)
+def test_json_is_read_as_strictly_as_by_the_server(holdfast: Command, text: str) -> None:
+    refused = holdfast("call", "facts", "memory_store", "-", "--json", given=text)
+
+    assert (refused.code, refused.json["error"]) == (1, "invalid_json")
+    assert holdfast("call", "facts", "memory_recall", "--json").json["facts"] == []
+
+
 def test_a_call_without_a_tool_is_a_usage_error(holdfast: Command) -> None:
     assert holdfast("call", "facts").code == 2
 

@@ -21,6 +21,7 @@ SPOKEN = frozenset(
         *("bad_input", "recall", "recall_words", "similar", "advice", "context", "forget", "access", "off"),
         *("facts", "corpus", "files", "assistant", "proposals", "quarantine"),
         *("kv", "stores", "store_access", "store_proposals", "agents", "anthropic"),
+        *("history", "lifetime"),
     )
 )
 """Where what is proven is offered as a tool: there the SDK's client calls it, over HTTP and stdio, in both eras.

@@ -203,6 +203,15 @@ def test_my_memory_shows_counts_and_the_five_newest_keys_and_never_a_value(
     assert "SECRETVALUE" not in repr(index)
 
 
+def test_a_note_that_calls_itself_history_is_none_in_my_memory(memory: Memory) -> None:
+    alice = memory.user("alice")
+    for name in ("pack_history", "pipeline_history", "plan_history"):
+        alice.remember("x", key=f"{name}/ok/1", category=name)
+    (shown,) = alice.facts.my_memory().categories
+    assert (shown.name, shown.count) == ("uncategorized", 3)
+    assert '- "uncategorized": 3 (' in alice.context().text
+
+
 def test_my_memory_shows_neither_tool_data_nor_internal_entries(memory: Memory) -> None:
     alice = memory.user("alice")
     handle = memory.handle("alice")

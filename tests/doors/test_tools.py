@@ -103,6 +103,22 @@ def test_an_argument_is_the_same_however_it_is_passed_and_a_default_is_said(memo
     assert (answers, runs) == ({"a/holdfast/open"}, ["a"])
 
 
+def test_the_same_words_for_other_arguments_are_another_input_in_whatever_order_they_are_said(
+    memory: Memory,
+) -> None:
+    runs = []
+
+    @memory.tool("move", version="1", cache=FIVE_MINUTES)
+    def move(source: str, target: str) -> str:
+        runs.append(source)
+        return f"{source} to {target}"
+
+    with memory.calling("alice"):
+        assert move(source="A", target="B") == move(target="B", source="A") == "A to B"
+        assert move(target="A", source="B") == move("B", "A") == "B to A"
+    assert runs == ["A", "B"]
+
+
 def test_a_name_that_is_a_number_is_not_the_same_name_as_text(memory: Memory) -> None:
     tool = Counted(memory)
     with memory.calling("alice"):
@@ -272,16 +288,18 @@ def test_an_input_that_is_not_json_runs_the_tool_each_time_and_is_counted(memory
     assert (len(tool.runs), tool.call.cache_info().uncached) == (2, 2)
 
 
+@pytest.mark.parametrize("one", [b"x", "x", '"', "\n"])
 def test_values_are_kept_up_to_a_mebibyte_and_no_further(
-    memory: Memory, caplog: pytest.LogCaptureFixture
+    memory: Memory, caplog: pytest.LogCaptureFixture, one: Any
 ) -> None:
-    fits = Counted(memory, name="fits", output=b"x" * MIB)
-    over = Counted(memory, name="over", output=b"x" * (MIB + 1))
+    fits = Counted(memory, name="fits", output=one * MIB)
+    over = Counted(memory, name="over", output=one * (MIB + 1))
     with memory.calling("alice"):
-        assert len(fits("x")) == len(fits("x")) == MIB
-        assert len(over("x")) == len(over("x")) == MIB + 1
+        assert fits("x") == fits("x") == one * MIB
+        assert over("x") == over("x") == one * (MIB + 1)
     assert (len(fits.runs), len(over.runs)) == (1, 2)
-    assert over.call.cache_info().uncached == 2
+    info = over.call.cache_info()
+    assert (info.uncached, info.errors) == (2, 0)
 
 
 # What must not be kept

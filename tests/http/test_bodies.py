@@ -10,7 +10,8 @@ import pytest
 
 from holdfast.domain.errors import InvalidJson, TooLarge
 from holdfast.entrypoints.http.answers import LARGE
-from holdfast.entrypoints.http.bodies import MOST_VALUES, read_json
+from holdfast.entrypoints.http.bodies import read_json
+from holdfast.entrypoints.plain_json import MOST_VALUES
 from holdfast.surfaces.wire.fields import MOST_ITEMS
 from tests.http.serving import REQUEST_BYTES, Service, code
 

@@ -71,6 +71,21 @@ def test_the_context_is_what_every_door_gives(service: Service, era: str, who: s
     assert talk(service, prompt, who=who, era=era).text == shown
 
 
+def test_while_memory_is_off_every_text_says_why_it_is_empty(era: str) -> None:
+    memory = holdfast.open(":memory:", key="off")
+    with serving_running(memory.running) as service:
+        for surface, tool, said in (
+            ("core", "recall", {"query": "tea"}),
+            ("core", "memory_context", {}),
+            ("facts", "memory_recall", {"query": "tea"}),
+            ("facts", "memory_recall", {"prefix": "a/"}),
+        ):
+            assert text(call(service, tool, said, surface=surface, era=era)) == memory.reason
+        assert reading(service, "holdfast://context", era=era).text == memory.reason
+        assert json.loads(reading(service, MY_MEMORY, era=era).text)["note"] == memory.reason
+    memory.close()
+
+
 def test_an_entry_is_read_by_its_id(service: Service, era: str, who: str) -> None:
     kept = call(service, "remember", {"text": "By id", "key": "k"}, who=who).structured_content
     entry = json.loads(reading(service, f"holdfast://entries/{kept['id']}", who=who, era=era).text)

@@ -88,6 +88,7 @@ def test_a_term_is_a_block_of_aes_over_its_digest_under_the_key_of_terms() -> No
 
 
 def test_a_key_from_before_blinds_by_its_hash_and_seals_as_ever() -> None:
+    assert FROM_BEFORE.terms is not None
     term = FROM_BEFORE.terms.copy()
     term.update(b"red")
     assert blind_terms(FROM_BEFORE, ["red"]) == [term.hexdigest()] != blind_terms(KEY, ["red"])

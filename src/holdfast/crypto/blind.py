@@ -48,6 +48,7 @@ def _new_mark(key: DataKey, mark: str) -> bytes:
 def blind_terms(key: DataKey, terms: Iterable[str]) -> list[str]:
     if key.blocks is not None:
         return blind_digests(key, b"".join(map(term_digest, terms)))
+    assert key.terms is not None
     blinds = []
     for term in terms:
         blind = key.terms.copy()

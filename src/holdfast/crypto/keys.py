@@ -85,7 +85,7 @@ class DataKey:
         terms = _derive(secret, b"terms")
         self.blocks = Cipher(AES(terms), ECB()).encryptor().update if by_cipher else None
         """Enciphers the digests of many words at once, each a block of its own; equal ones are meant to stay equal."""
-        self.terms = blake2b(key=terms, digest_size=TERM_BYTES)
+        self.terms = None if by_cipher else blake2b(key=terms, digest_size=TERM_BYTES)
         """For keys from before, a word at a time."""
         self.fingerprints = blake2b(key=_derive(secret, b"fingerprints"), digest_size=16)
         rows = _derive(secret, b"rows")

@@ -15,6 +15,7 @@ from holdfast.domain.entry import Entry, Provenance, Source
 from holdfast.domain.errors import InvalidField
 from holdfast.domain.limits import KIB
 from holdfast.domain.partition import Partition
+from holdfast.domain.profile import RESERVED_HEADS
 from holdfast.domain.space import Space
 from holdfast.domain.times import DAY, to_datetime
 
@@ -142,10 +143,12 @@ def seen(text: str) -> str:
 
 
 def by_category(named: Iterable[tuple[str, str]]) -> tuple[Category, ...]:
-    """Pairs of category and key, newest first, as counts with the newest keys, by name."""
+    """Pairs of category and key, newest first, as counts with the newest keys, by name. What calls itself history is
+    none: only the engine writes that, and elsewhere."""
     keys: dict[str, list[str]] = {}
     for category, key in named:
-        keys.setdefault(category or UNCATEGORIZED, []).append(key)
+        shown = category if category not in RESERVED_HEADS else ""
+        keys.setdefault(shown or UNCATEGORIZED, []).append(key)
     return tuple(Category(name, len(keys[name]), tuple(keys[name][:RECENT_KEYS])) for name in sorted(keys))
 
 

@@ -129,6 +129,7 @@ CACHE = Profile(
     keeps_history=False,
     may_crowd=False,
 )
+CACHE_JSON = replace(CACHE, media_type=JSON)
 
 PROFILES = {
     profile.partition: profile

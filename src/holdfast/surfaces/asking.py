@@ -45,7 +45,7 @@ def ask_a_person(seat: Seat, wanted: Wanted, prepared: Callable[[], Job[Any]] | 
 
 def waits_for_a_person(proposal: str) -> ConfirmationRequired:
     refusal = ConfirmationRequired(
-        f"A person must confirm this within 10 minutes: `holdfast proposals approve {proposal}`, or on the page."
+        f"A person must confirm this within 10 minutes: `holdfast proposals approve {proposal}`."
     )
     refusal.proposal = proposal
     return refusal

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast.contracts.storage import Job
-from holdfast.domain.entry import Entry
+from holdfast.domain.entry import BYTES, JSON, TEXT, Entry
 from holdfast.domain.errors import InvalidField, NotFound, TtlTooShort
 from holdfast.domain.limits import Limits, check_label
 from holdfast.domain.partition import Partition
-from holdfast.domain.profile import CACHE
+from holdfast.domain.profile import CACHE, CACHE_JSON
 from holdfast.domain.retention import Ttl
 from holdfast.domain.scrub import Scrubbed
 from holdfast.operations import read, remember
@@ -25,8 +25,8 @@ from holdfast.surfaces.seat import Seat
 
 ROOM = (Partition.CACHE,)
 LONGEST_NAME = 200
-Kept = str | bytes
-"""An output as it is kept: JSON, or bytes as they are."""
+FORM = 2
+"""How outputs are kept; part of their keys, so that none is found that was kept in another way."""
 
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 _decode = json.JSONDecoder().raw_decode
@@ -42,6 +42,13 @@ class Cache:
 
     ttl: int | timedelta
     category: str = "cache"
+
+
+class Kept(NamedTuple):
+    """An output as it is kept: text and bytes as they are, so that their size is that of the output; else JSON."""
+
+    body: str | bytes
+    media_type: str
 
 
 class Uncacheable(Exception):
@@ -72,7 +79,7 @@ def cache_key(tool: str, version: str, inputs: dict[str, Any]) -> str:
     """Equal for inputs that are equal as JSON, in whatever order they were written."""
     try:
         _require_json(inputs)
-        words = _canonical([tool, version, inputs]).encode()
+        words = _canonical([FORM, tool, version, inputs]).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise Uncacheable(f"the input is not JSON ({type(error).__name__})") from None
     return sha256(words).hexdigest()
@@ -96,7 +103,7 @@ def encode_output(output: Any, scrub: Callable[[str], Scrubbed]) -> Kept:
     """The output so that a hit gives back exactly what the tool gave."""
     if type(output) is bytes:
         _refuse_credentials(output.decode("utf-8", "replace"), scrub)
-        return output
+        return Kept(output, BYTES)
     try:
         texts = list(_texts(output))
         encoded = json.dumps(output, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -105,7 +112,7 @@ def encode_output(output: Any, scrub: Callable[[str], Scrubbed]) -> Kept:
         raise Uncacheable(f"the output is neither JSON nor bytes ({type(error).__name__})") from None
     # As JSON, where names stand beside their values, and each text as it is, because JSON hides line breaks.
     _refuse_credentials("\n".join((encoded, *texts)), scrub)
-    return encoded
+    return Kept(output, TEXT) if type(output) is str else Kept(encoded, JSON)
 
 
 def _refuse_credentials(shown: str, scrub: Callable[[str], Scrubbed]) -> None:
@@ -134,7 +141,8 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def decode_output(kept: Kept) -> Any:
-    return _decode(kept)[0] if isinstance(kept, str) else kept
+    body, media_type = kept
+    return _decode(body)[0] if isinstance(body, str) and media_type == JSON else body
 
 
 class CachedCalls:
@@ -149,11 +157,12 @@ class CachedCalls:
             content = read.get_by_key(seat.engine, seat.caller, key, None, ROOM).content
         except NotFound:
             return None
-        return content.text if content.is_text else content.body
+        return Kept(content.text if content.is_text else content.body, content.media_type)
 
     def keep(self, key: str, output: Kept, cache: Cache) -> Write[Entry]:
-        draft = Draft(output, key, category=cache.category, ttl=cache.ttl)
-        seat, asked = self._seat, Asked(CACHE, None, draft)
+        draft = Draft(output.body, key, category=cache.category, ttl=cache.ttl)
+        profile = CACHE_JSON if output.media_type == JSON else CACHE
+        seat, asked = self._seat, Asked(profile, None, draft)
 
         def prepare() -> Job[Entry]:
             write = remember.keep(seat.engine, seat.caller, asked)

@@ -257,6 +257,42 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
     "test_input_required_result_prompt": (),
 }
 
+NOT_REQUIRED = frozenset({"test_logging_tool", "test_streaming_elicitation", "test://watched-resource"})
+"""Fixtures of scenarios that no revision requires."""
+OF_ONE_REVISION: Mapping[str, frozenset[str]] = {
+    "2025-11-25": frozenset(
+        {
+            "test_tool_with_logging",
+            "test_sampling",
+            "test_elicitation",
+            "test_elicitation_sep1034_defaults",
+            "test_elicitation_sep1330_enums",
+        }
+    ),
+    "2026-07-28": frozenset(
+        {
+            "test_missing_capability",
+            "test_input_required_result_elicitation",
+            "test_input_required_result_sampling",
+            "test_input_required_result_list_roots",
+            "test_input_required_result_request_state",
+            "test_input_required_result_tampered_state",
+            "test_input_required_result_multiple_inputs",
+            "test_input_required_result_multi_round",
+            "test_input_required_result_capabilities",
+            "test_input_required_result_prompt",
+        }
+    ),
+}
+"""Fixtures that scenarios of one revision alone call: before 2026-07-28 a server asks in the middle of a call, since
+then a call comes again with the answer."""
+
+
+def required_of(revision: str) -> frozenset[str]:
+    """What a run for the revision has to call."""
+    of_others = (names for other, names in OF_ONE_REVISION.items() if other != revision)
+    return frozenset({*TOOLS, *STATIC, *PROMPTS}).difference(NOT_REQUIRED, *of_others)
+
 
 def prompted(name: str, said: Mapping[str, str]) -> list[Any]:
     match name:

@@ -11,6 +11,7 @@ from holdfast.domain.errors import InvalidField, InvalidJson
 from holdfast.entrypoints.cli import telling
 from holdfast.entrypoints.cli.door import opened
 from holdfast.entrypoints.cli.options import As, Data, Json, text_of
+from holdfast.entrypoints.plain_json import decode
 
 if TYPE_CHECKING:
     from holdfast.surfaces.wire.call import Call
@@ -68,7 +69,7 @@ def _table() -> dict[str, dict[str, Call]]:
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
+        value = decode(text)
     except ValueError as error:
         raise InvalidJson(f"This is not JSON: {error}.") from None
     if not isinstance(value, dict):

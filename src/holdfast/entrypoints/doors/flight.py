@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
 
-Landed = str | bytes | None
+from holdfast.surfaces.cached import Kept
+
+Landed = Kept | None
 """What was kept; None when nothing was, so that whoever waited has to run for itself."""
 
 

@@ -12,13 +12,14 @@ from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple, Protocol, cast
 
+from holdfast.domain.errors import TooLarge
 from holdfast.domain.principal import Principal
 from holdfast.domain.run import Run, learnable
 from holdfast.entrypoints.doors.calling import CacheInfo, Calling, Context
 from holdfast.entrypoints.doors.flight import Abandoned, Flights, Landed
 from holdfast.entrypoints.doors.inputs import Inputs
 from holdfast.entrypoints.waiting import carry_out, carry_out_async
-from holdfast.surfaces.cached import Cache, Uncacheable, cache_key, decode_output, encode_output
+from holdfast.surfaces.cached import Cache, Kept, Uncacheable, cache_key, decode_output, encode_output
 
 KNOWN_INPUTS = 4_096
 LONGEST_WORDS = 256
@@ -83,7 +84,7 @@ class _Run(NamedTuple):
 
 class _Keep(NamedTuple):
     call: _Call
-    output: str | bytes
+    output: Kept
 
 
 _Step = _Find | _Wait | _Run | _Keep
@@ -198,8 +199,10 @@ class Registered:
         return _Call(self._host.calling_now(), args, kwargs, inputs, place, time.perf_counter_ns())
 
     def _place(self, inputs: dict[str, Any]) -> _Place | None:
-        """Inputs of plain words are known again without being written out: hits are all about those."""
-        words = tuple(inputs.values()) if all(type(value) is str for value in inputs.values()) else None
+        """Inputs of plain words are known again without being written out: hits are all about those. Names are part of
+        that: a caller may say them in any order."""
+        plain = all(type(value) is str for value in inputs.values())
+        words = (*inputs, *inputs.values()) if plain else None
         place = None if words is None else self._places.get(words)
         if place is None:
             try:
@@ -241,7 +244,7 @@ class Registered:
         self._count("uncached")
         log.warning("an output of %s was not cached: %s", self._name, reason)
 
-    def _hit(self, call: _Call, kept: str | bytes) -> Any:
+    def _hit(self, call: _Call, kept: Kept) -> Any:
         self._count("hits")
         calling, place = call.calling, call.place
         engine = calling.seat.engine_or_none
@@ -294,6 +297,9 @@ class Registered:
         if kept is not None:
             try:
                 yield _Keep(call, kept)
+            except TooLarge as error:
+                self._not_kept(Uncacheable(error.message))
+                kept = None
             except Exception as error:
                 self._failed("written", error)
                 self._count("uncached")

@@ -1,18 +1,14 @@
-"""Reading what a request says: JSON of bounded size, depth and time, each name once."""
+"""Reading what a request says: plain JSON, of bounded size and time."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from holdfast.domain.errors import InvalidField, InvalidJson, TooLarge, UnsupportedMediaType
+from holdfast.entrypoints.plain_json import TooDeep, decode
 
-DEPTH = 32
-MOST_VALUES = 500_000
-"""In one body: millions of small ones keep the interpreter busy for seconds, whatever becomes of them."""
 SECONDS = 30.0
 """How long a client may pause in the middle of a body."""
 
@@ -78,54 +74,14 @@ def read_json(body: bytes, content_type: bytes, encoding: bytes = b"") -> Any:
         text = body.decode()
     except UnicodeDecodeError:
         raise InvalidJson("The body is not valid UTF-8.") from None
-    if _signs(text) > MOST_VALUES and _signs(_STRING.sub("", _ESCAPED.sub("", text))) > MOST_VALUES:
-        raise TooLarge(f"A request may hold {MOST_VALUES} values.")
     try:
-        value = _decode(text)
-    except (ValueError, RecursionError):
+        return decode(text)
+    except TooDeep as error:
+        raise InvalidJson(f"The body is {error}.") from None
+    except ValueError:
         raise InvalidJson from None
-    if text.count("[") + text.count("{") > DEPTH and _depth(value) > DEPTH:
-        raise InvalidJson(f"The body is nested more than {DEPTH} deep.")
-    return value
-
-
-def _signs(text: str) -> int:
-    """Not fewer than there are values, apart from one."""
-    return text.count(",") + text.count("[") + text.count("{")
-
-
-_ESCAPED = re.compile(r"\\.", re.DOTALL)
-_STRING = re.compile(r'"[^"]*+"?')
-"""One that does not end goes as far as there is text, so that no part of it is looked at twice."""
 
 
 def _is_utf8(parameter: str) -> bool:
     name, _, value = parameter.partition("=")
     return name.strip() != "charset" or value.strip(" \"'") in ("utf-8", "utf8")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise ValueError("a name is given twice")
-    return made
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
-_decode = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant).decode
-
-
-def _depth(value: Any) -> int:
-    deepest, level = 0, [value] if isinstance(value, dict | list) else []
-    while level:
-        deepest += 1
-        level = [
-            inner
-            for outer in level
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(inner, dict | list)
-        ]
-    return deepest

@@ -154,8 +154,9 @@ class AgentServer:
             )
         except HoldfastError as error:
             raise _protocol_error(error, uri) from error
-        text = shown[resource.body] if resource.body else json.dumps(shown, ensure_ascii=False, default=list)
-        contents = TextResourceContents(uri=uri, mime_type=resource.media_type, text=_sendable(text))
+        contents = TextResourceContents(
+            uri=uri, mime_type=resource.media_type, text=_resource_text(resource, shown)
+        )
         return ReadResourceResult(contents=[contents], ttl_ms=0, cache_scope="private")
 
     def _resource(self, uri: str) -> tuple[Resource, dict[str, Any]]:
@@ -264,6 +265,12 @@ def _protocol_error(error: HoldfastError, uri: str | None = None) -> MCPError:
 def _sendable(text: str) -> str:
     """A lone surrogate, which a refusal may quote, cannot be sent as UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _resource_text(resource: Resource, shown: Any) -> str:
+    if not resource.body:
+        return _sendable(json.dumps(shown, ensure_ascii=False, default=list))
+    return _sendable(shown[resource.body] or shown.get("note") or "")
 
 
 def _wire_tool(tool: Tool) -> WireTool:

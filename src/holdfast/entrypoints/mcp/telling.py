@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.domain.context import quoted
 from holdfast.domain.entry import Entry
-from holdfast.operations.answers import Hits, told_by_kind
+from holdfast.operations.answers import Hits, Page, told_by_kind
 from holdfast.surfaces.facts import MyMemory
 from holdfast.surfaces.files import DELETE
 from holdfast.surfaces.wire.call import Call
@@ -19,7 +19,7 @@ NOTHING = "Nothing found."
 
 def text_of(call: Call, result: Any, shown: Any) -> str:
     if (proposal := getattr(result, "proposal", None)) is not None:
-        return f"Not done yet: a person must confirm it, by `holdfast proposals approve {proposal}` or on the page."
+        return f"Not done yet: a person must confirm it, by `holdfast proposals approve {proposal}`."
     tell = _TELLING.get(call.answer.name)
     if tell is not None:
         return tell(result)
@@ -27,14 +27,11 @@ def text_of(call: Call, result: Any, shown: Any) -> str:
 
 
 def hits_text(hits: Hits) -> str:
-    lines = [_entry_line(place, hit.entry) for place, hit in enumerate(hits, 1)]
-    if hits.note:
-        lines.append(hits.note)
-    return "\n".join(lines) or NOTHING
+    return _entries_text([hit.entry for hit in hits], hits.note)
 
 
-def facts_text(entries: list[Entry]) -> str:
-    return "\n".join(_entry_line(place, entry) for place, entry in enumerate(entries, 1)) or NOTHING
+def facts_text(page: Page) -> str:
+    return _entries_text(page, page.note)
 
 
 def my_memory_text(memory: MyMemory) -> str:
@@ -43,6 +40,11 @@ def my_memory_text(memory: MyMemory) -> str:
         for each in memory.categories
     ]
     return "\n".join(lines) or memory.note or NOTHING
+
+
+def _entries_text(entries: list[Entry], note: str | None) -> str:
+    lines = [_entry_line(place, entry) for place, entry in enumerate(entries, 1)]
+    return "\n".join([*lines, *([note] if note else [])]) or NOTHING
 
 
 def _entry_line(place: int, entry: Entry) -> str:

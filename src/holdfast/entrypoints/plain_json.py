@@ -1,0 +1,69 @@
+"""JSON from outside, by the same rules at every door that reads it itself: each name once, neither too deep nor of too
+many values, without NaN or Infinity."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from holdfast.domain.errors import TooLarge
+
+DEPTH = 32
+MOST_VALUES = 500_000
+"""At once: millions of small ones keep the interpreter busy for seconds, whatever becomes of them."""
+
+
+class TooDeep(ValueError):
+    def __init__(self) -> None:
+        super().__init__(f"nested more than {DEPTH} deep")
+
+
+def decode(text: str) -> Any:
+    """Raises TooDeep, ValueError for what is not JSON otherwise, and TooLarge for too many values."""
+    if _signs(text) > MOST_VALUES and _signs(_STRING.sub("", _ESCAPED.sub("", text))) > MOST_VALUES:
+        raise TooLarge(f"A request may hold {MOST_VALUES} values.")
+    try:
+        value = _decode(text)
+    except RecursionError:
+        raise TooDeep from None
+    if text.count("[") + text.count("{") > DEPTH and _depth(value) > DEPTH:
+        raise TooDeep
+    return value
+
+
+def _signs(text: str) -> int:
+    """Not fewer than there are values, apart from one."""
+    return text.count(",") + text.count("[") + text.count("{")
+
+
+_ESCAPED = re.compile(r"\\.", re.DOTALL)
+_STRING = re.compile(r'"[^"]*+"?')
+"""One that does not end goes as far as there is text, so that no part of it is looked at twice."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("a name is given twice")
+    return made
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no value of JSON")
+
+
+_decode = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant).decode
+
+
+def _depth(value: Any) -> int:
+    deepest, level = 0, [value] if isinstance(value, dict | list) else []
+    while level:
+        deepest += 1
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+    return deepest
