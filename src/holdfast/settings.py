@@ -253,6 +253,11 @@ def load(environment: Mapping[str, str] | None = None, /, **given: Any) -> Setti
     )
 
 
+def surroundings() -> dict[str, str]:
+    """What this process was started with, for one that is to be started from here."""
+    return dict(os.environ)
+
+
 @dataclass(frozen=True, slots=True)
 class Mirrors:
     """Where the environment tells other people's tools to fetch from; None: where they always do."""

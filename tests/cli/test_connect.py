@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.entrypoints.cli import clients, run
+from holdfast.entrypoints.cli import clients, inherited, run
 from holdfast.entrypoints.cli.jsonc import parsed, with_member, without_member
+from holdfast.settings import PREFIX, TABLE
 
 CLAUDE_CODE = """{
   "numStartups": 41,
@@ -43,6 +44,8 @@ SHAPES = {
     "vscode": VSCODE,
     "gemini": GEMINI,
 }
+
+KEY = "5e" * 32
 
 
 @pytest.fixture
@@ -154,6 +157,76 @@ def test_connecting_twice_is_connecting_once(home: Path) -> None:
     assert path.read_text(encoding="utf-8") == GEMINI
 
 
+@pytest.mark.parametrize("name", list(SHAPES))
+def test_a_file_that_was_not_there_goes_again_however_often_it_was_connected(home: Path, name: str) -> None:
+    path = clients.CLIENTS[name].file()
+    for surface in ("core", "all", "facts"):
+        assert run(["connect", name, "--surface", surface]) == 0
+    assert run(["connect", name, "--undo"]) == 0
+    assert [each for each in path.parent.iterdir() if each.is_file()] == []
+
+
+@pytest.mark.parametrize("name", list(SHAPES))
+def test_what_was_there_comes_back_however_often_it_was_connected(home: Path, name: str) -> None:
+    path = place(name)
+    for surface in ("core", "all", "facts"):
+        run(["connect", name, "--surface", surface])
+    run(["connect", name, "--undo"])
+    assert path.read_text(encoding="utf-8") == SHAPES[name]
+
+
+@pytest.mark.parametrize("name", list(SHAPES))
+@pytest.mark.parametrize("text", [None, ""], ids=["beside others", "alone"])
+def test_an_entry_of_ours_in_a_backup_is_not_taken_for_somebody_elses(
+    home: Path, name: str, text: str | None
+) -> None:
+    path = place(name, text)
+    run(["connect", name])
+    path.with_name(path.name + clients.BACKUP).write_bytes(path.read_bytes())
+    run(["connect", name, "--surface", "all"])
+    assert run(["connect", name, "--undo"]) == 0
+    assert clients.entry_in(clients.CLIENTS[name]) is None
+    assert path.exists() == (text is None)
+
+
+@pytest.mark.parametrize("name", list(SHAPES))
+def test_our_entry_goes_when_the_backup_is_lost(home: Path, name: str) -> None:
+    path = place(name)
+    run(["connect", name])
+    path.with_name(path.name + clients.BACKUP).unlink()
+    run(["connect", name, "--surface", "all"])
+    run(["connect", name, "--undo"])
+    found = parsed(path.read_text(encoding="utf-8"))
+    assert found.pop(clients.CLIENTS[name].servers) == parsed(SHAPES[name]).get(
+        clients.CLIENTS[name].servers, {}
+    )
+    assert found.items() <= parsed(SHAPES[name]).items()
+
+
+@pytest.mark.parametrize("name", list(SHAPES))
+def test_our_entry_goes_though_somebody_changed_it_between_two_times(home: Path, name: str) -> None:
+    client = clients.CLIENTS[name]
+    run(["connect", name])
+    entry = clients.entry_in(client)
+    assert entry is not None
+    wrapped = entry | {"command": "nice", "args": [entry["command"], *entry["args"]]}
+    client.file().write_text(with_member(client.file().read_text(), client.member, wrapped))
+    run(["connect", name, "--surface", "all"])
+    run(["connect", name, "--undo"])
+    assert not client.file().exists()
+
+
+def test_undoing_what_was_never_done_takes_nothing_away(home: Path) -> None:
+    mine = '{"mcpServers": {"holdfast": {"command": "holdfast", "args": ["mcp"]}}}'
+    path = place("cursor", mine)
+    run(["connect", "cursor", "--undo"])
+    assert path.read_text(encoding="utf-8") == mine
+    run(["connect", "cursor"])
+    run(["connect", "cursor", "--undo"])
+    run(["connect", "cursor", "--undo"])
+    assert path.read_text(encoding="utf-8") == mine
+
+
 def test_a_dry_run_shows_and_writes_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = place("cursor")
     assert run(["connect", "cursor", "--dry-run"]) == 0
@@ -181,6 +254,104 @@ def test_the_agent_gets_the_store_the_subject_and_the_surface_of_the_command(hom
     entry = servers("cursor")["holdfast"]
     assert entry["args"][-2:] == ["--surface", "core,facts"]
     assert entry["env"] == {"HOLDFAST_DATA_DIR": str(home / "d"), "HOLDFAST_SUBJECT": "alice"}
+
+
+def connected_with(monkeypatch: pytest.MonkeyPatch, *options: str, **variables: str) -> dict[str, str]:
+    """The variables of the entry."""
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert run(["connect", "cursor", *options]) == 0
+    env: dict[str, str] = servers("cursor")["holdfast"].get("env", {})
+    return env
+
+
+def test_a_key_of_the_environment_is_asked_for_and_not_written(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    env = connected_with(monkeypatch, "--json", HOLDFAST_DATA_DIR=str(home / "d"), HOLDFAST_MEMORY_KEY=KEY)
+    assert env == {"HOLDFAST_DATA_DIR": str(home / "d")}
+    said = capsys.readouterr()
+    warning = json.loads(said.out)["warning"]
+    assert f"printf '%s\\n' \"$HOLDFAST_MEMORY_KEY\" > {home}/d/holdfast.key" in warning
+    assert (said.err.strip(), KEY in said.err) == (warning, False)
+
+
+@pytest.mark.parametrize("where", ["holdfast.key", "holdfast.toml"])
+def test_a_key_that_an_agent_finds_by_itself_is_not_asked_for(
+    home: Path, where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "d").mkdir()
+    (home / "d" / where).write_text(f"{KEY}\n" if where == "holdfast.key" else f'memory_key = "{KEY}"\n')
+    connected_with(monkeypatch, "--json", HOLDFAST_DATA_DIR=str(home / "d"), HOLDFAST_MEMORY_KEY=KEY)
+    said = capsys.readouterr()
+    assert ("warning" in json.loads(said.out), said.err) == (False, "")
+
+
+def test_another_key_in_the_key_file_is_told(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "d").mkdir()
+    (home / "d" / "holdfast.key").write_text("aa" * 32 + "\n")
+    connected_with(monkeypatch, HOLDFAST_DATA_DIR=str(home / "d"), HOLDFAST_MEMORY_KEY=KEY)
+    assert f"move {home}/d/holdfast.key away, which holds another key" in capsys.readouterr().err
+
+
+def test_secrets_that_have_no_file_of_their_own_are_named_with_the_place_for_them(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secrets = {
+        "HOLDFAST_MEMORY_KEY": KEY,
+        "HOLDFAST_MEMORY_OLD_KEYS": "aa" * 32,
+        "HOLDFAST_EMBEDDER_KEY": "sk-1",
+    }
+    env = connected_with(
+        monkeypatch, HOLDFAST_DATABASE_URL="postgresql://db/memory", HOLDFAST_DATA_DIR=str(home), **secrets
+    )
+    said = capsys.readouterr().err
+    assert set(env) == {"HOLDFAST_DATABASE_URL", "HOLDFAST_DATA_DIR"}
+    for word in ("memory_key", "memory_old_keys", "embedder_key"):
+        assert f'{word} = "…" into {home}/holdfast.toml' in said
+    assert not [secret for secret in secrets.values() if secret in said]
+
+
+def test_settings_that_are_no_secret_come_along_and_the_servers_own_stay(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(home)
+    carried = {"HOLDFAST_EMBEDDER": "none", "HOLDFAST_MAX_TAGS": "5", "HOLDFAST_MEMORY_KEY": "ephemeral"}
+    env = connected_with(
+        monkeypatch,
+        **carried,
+        HOLDFAST_DATA_DIR="d",
+        HOLDFAST_MODEL_DIR="m",
+        HOLDFAST_PORT="1",
+        HOLDFAST_JWT_SECRET="s" * 32,
+    )
+    assert env == carried | {"HOLDFAST_DATA_DIR": f"{home}/d", "HOLDFAST_MODEL_DIR": f"{home}/m"}
+    assert capsys.readouterr().err == ""
+
+
+def test_no_secret_comes_along_unnoticed() -> None:
+    secrets = {PREFIX + name for name, _, unit, _ in TABLE if unit in ("key", "keys", "token")}
+    assert secrets <= {*inherited.WITHHELD, *inherited.OF_THE_SERVER, *inherited.DECIDED}
+
+
+def test_a_key_that_somebody_put_into_the_entry_stays_for_that_store(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = {"HOLDFAST_DATA_DIR": str(home / "d")}
+    connected_with(monkeypatch, HOLDFAST_MEMORY_KEY=KEY, **store)
+    path = clients.CLIENTS["cursor"].file()
+    entry = servers("cursor")["holdfast"] | {"env": {**store, "HOLDFAST_MEMORY_KEY": KEY}}
+    path.write_text(with_member(path.read_text(), ("mcpServers", "holdfast"), entry))
+    capsys.readouterr()
+    assert run(["connect", "cursor", "--surface", "all", "--dry-run"]) == 0
+    said = capsys.readouterr()
+    assert (KEY in said.out, said.err) == (False, "")
+    assert connected_with(monkeypatch, "--surface", "all") == {**store, "HOLDFAST_MEMORY_KEY": KEY}
+    assert connected_with(monkeypatch, HOLDFAST_DATA_DIR=str(home / "e")) == {
+        "HOLDFAST_DATA_DIR": str(home / "e")
+    }
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"mcpServers": []}', '{"mcpServers": {"a": }}', "nothing"])

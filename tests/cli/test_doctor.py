@@ -12,8 +12,9 @@ from threading import Thread
 
 import pytest
 
-from holdfast.entrypoints.cli.checks import CHECKS, examine, machine, place
+from holdfast.entrypoints.cli.checks import CHECKS, agents, examine, machine, place
 from holdfast.entrypoints.cli.checks.finding import Finding, Scene
+from holdfast.entrypoints.cli.checks.talking import Heard
 from holdfast.settings import load
 from tests.cli.command import Command, Done
 
@@ -32,6 +33,12 @@ def doctor(holdfast: Command, **environment: str) -> Done:
 
 def files(folder: Path) -> dict[str, bytes]:
     return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+@pytest.fixture(autouse=True)
+def nothing_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start takes a second; test_doctor_agents.py has those."""
+    monkeypatch.setattr(agents, "talk", lambda servers: [Heard(("recall",)) for _ in servers])
 
 
 @pytest.fixture

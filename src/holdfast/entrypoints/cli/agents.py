@@ -53,7 +53,7 @@ def connect(
 ) -> None:
     """Give an agent memory: write the MCP entry of its program, after a backup of the file."""
     from holdfast.domain.errors import InvalidField, InvalidJson
-    from holdfast.entrypoints.cli import clients, telling
+    from holdfast.entrypoints.cli import clients, inherited, telling
     from holdfast.entrypoints.mcp.tools import SURFACES, surface_named
 
     chosen = clients.CLIENTS.get(client)
@@ -63,12 +63,15 @@ def connect(
         raise InvalidField(f"A surface is one of {', '.join(SURFACES)}; several are joined by commas.")
     path = chosen.file()
     before = clients.read(path)
+    warning = None
     try:
         if undo:
             after = clients.disconnected(chosen, before)
         else:
-            entry = clients.entry_for(chosen, settings_of(data, subject=subject), surface)
+            settings = settings_of(data, subject=subject)
+            entry = clients.entry_for(chosen, settings, surface)
             after = clients.connected(chosen, before, entry)
+            warning = inherited.warning(settings, entry.get("env", {}))
     except InvalidJson as error:
         raise InvalidJson(f"{path} was left as it is: {error.message}.") from None
     if not dry_run and after != before:
@@ -78,6 +81,7 @@ def connect(
     if as_json:
         telling.emit(
             {"client": client, "file": str(path), "changed": after != before, "written": not dry_run}
+            | ({} if warning is None else {"warning": warning})
         )
     elif dry_run:
         print(_difference(before, after, str(path)), end="")
@@ -86,13 +90,14 @@ def connect(
     else:
         done = "no longer has" if undo else "now has"
         print(f"{chosen.title} {done} Holdfast: {path}\nRestart it to take effect.")
+    telling.remark(warning)
 
 
 def _difference(before: str, after: str, path: str) -> str:
-    """As `diff -u` shows it; a token is not shown."""
+    """As `diff -u` shows it; a token or a key is not shown."""
     import difflib
     import re
 
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="")
     shown = "\n".join(lines)
-    return re.sub(r'("HOLDFAST_TOKEN": )"[^"]*"', r'\1"…"', shown) + ("\n" if shown else "")
+    return re.sub(r'("HOLDFAST_(?:TOKEN|\w*KEYS?)": )"[^"]*"', r'\1"…"', shown) + ("\n" if shown else "")

@@ -1,7 +1,7 @@
 """A proposal is put to the person at once where their client has forms. In the handshake era the call waits for the
-answer; since 2026-07-28 the client sends the call again with it. Whoever has no form answers by `holdfast proposals` on the
-command line. Nothing that a model could say stands for a yes: the answer comes from the client, and the proposal is
-approved as the person, whose own access counts."""
+answer; since 2026-07-28 the client sends the call again with it. Whoever has no form answers on the command line.
+Nothing that a model could say stands for a yes: the answer comes from the client, and the proposal is approved as the
+person, whose own access counts."""
 
 from __future__ import annotations
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from holdfast.contracts.rows import KeyRow
-from holdfast.domain.errors import HoldfastError, Locked
+from holdfast.domain.errors import Backend, HoldfastError, Locked
 from holdfast.entrypoints.cli.checks.finding import Finding, Scene, fail, ok, warn
 from holdfast.entrypoints.cli.checks.store import usable_keys
 from holdfast.storage.sealed import check_canary
+
+if TYPE_CHECKING:
+    from holdfast.storage.postgres.migrations import Step
 
 OLDEST = 15
 
@@ -61,7 +66,17 @@ def _server_version(url: str) -> int:
         connections.close()
 
 
-def _store_keys(url: str) -> list[KeyRow]:
+def is_older(url: str) -> bool:
+    """Whether the next start makes the tables or brings them to a newer schema."""
+    from holdfast.storage.postgres.migrations import steps
+
+    with suppress(Backend):  # refused as newer than the last step but one: there is nothing left to do
+        _store_keys(url, steps()[:-1])
+        return True
+    return not _store_keys(url)
+
+
+def _store_keys(url: str, todo: list[Step] | None = None) -> list[KeyRow]:
     """The store's own keys, empty before there is a store. What the adapter refuses, such as a schema from the future,
     is raised."""
     from holdfast.storage.postgres.migrate import migrate
@@ -70,7 +85,7 @@ def _store_keys(url: str) -> list[KeyRow]:
         raise _Seen(rows)
 
     try:
-        migrate(url, check=see)
+        migrate(url, check=see, todo=todo)
     except _Seen as seen:
         return seen.rows
     raise AssertionError("the adapter asks before it changes anything")

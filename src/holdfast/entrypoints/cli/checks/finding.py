@@ -35,6 +35,11 @@ class Scene:
     def has_store(self) -> bool:
         return self.database is not None and self.database.exists() and self.database.stat().st_size > 0
 
+    def same_store(self, other: Scene) -> bool:
+        if self.database is None or other.database is None:
+            return self.settings.database_url == other.settings.database_url
+        return self.database.resolve() == other.database.resolve()
+
 
 Check = Callable[[Scene], Finding]
 

@@ -100,6 +100,13 @@ def schema(scene: Scene) -> Finding:
     return ok(f"schema {found}")
 
 
+def is_older(scene: Scene) -> bool:
+    """Whether the next start brings the file to a newer schema."""
+    from holdfast.storage.sqlite.migrations import steps
+
+    return _is_sqlite(scene) and _version(scene) < steps()[-1].number
+
+
 def recovery(scene: Scene) -> Finding:
     """A drill: a backup of the keys is taken, read back, and opens what is stored; none of it is written anywhere."""
     from holdfast.operations.keep_keys import drill
