@@ -51,7 +51,7 @@ from holdfast.operations.resolve import (
     seek,
     seen,
 )
-from holdfast.storage.index_text import blind_body
+from holdfast.storage.index_text import digested
 from holdfast.storage.sealed import Head, Place
 from holdfast.storage.sealed_transaction import SealedTransaction, State
 
@@ -77,7 +77,7 @@ class _Ready(NamedTuple):
     redactions: Redactions
     request: bytes
     indexed: bool
-    body_terms: list[str] | None
+    body: list[bytes] | None
     superseded: tuple[Sought, Place] | None
     advice: tuple[Advice, ...]
     quarantined: bool
@@ -213,10 +213,10 @@ def _prepare(engine: Engine, asked: Asked, entered: Entered, place: Place, now: 
     indexed = profile.indexed and not draft.encrypted
     expires_us = profile.retention.expires_us(draft.ttl, now)
     request = b"" if draft.idempotency_key is None else _request(engine, entered, profile, draft)
-    body_terms = blind_body(place.key, content.text) if indexed else None
+    body = digested(content.text) if indexed else None
     superseded = None if draft.supersedes is None else _sought(engine, asked, entered.caller, now)
     columns = (
-        entered, place, profile, draft, content, expires_us, redactions, request, indexed, body_terms, superseded,
+        entered, place, profile, draft, content, expires_us, redactions, request, indexed, body, superseded,
         advice, quarantined,
     )  # fmt: skip
     ready: _Ready = _tuple(_Ready, columns)
@@ -336,7 +336,7 @@ def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
         ),
         indexed=ready.indexed,
         cap=engine.limits.entries if ready.profile.may_crowd else engine.limits.entries // 2,
-        body_terms=ready.body_terms,
+        body=ready.body,
     )
 
 
@@ -353,7 +353,7 @@ def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) ->
         indexed=ready.indexed,
         history=ready.profile.keeps_history,
         keep=engine.limits.revisions,
-        body_terms=ready.body_terms,
+        body=ready.body,
     )
 
 

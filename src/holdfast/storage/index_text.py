@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from holdfast.contracts.rows import IndexText
-from holdfast.crypto.blind import blind_digests, blind_terms, term_digest
+from holdfast.crypto.blind import BLOCK_BYTES, blind_digests, blind_terms, term_digest
 from holdfast.crypto.keys import DataKey
 from holdfast.domain.entry import Content
 from holdfast.domain.key import is_made
 from holdfast.search.analyser import analyse, analyse_chunk
-from holdfast.search.traits import CHUNK_CHARACTERS, chunks
+from holdfast.search.traits import chunks
 
 KNOWN_WORDS = 32_768
 _LONG_WORD = 32
-_LONG_TEXT = 4_096
-"""Up to here a text is analysed word by word: it cannot reach the analyser's cap on terms."""
 _SIGNS = str.maketrans("/_-.:", "     ")
 """A key is indexed by its words: whole it is found by name, and every whole key is new to the analyser."""
 _tuple = tuple.__new__
@@ -37,18 +35,15 @@ _digests_of = _Digests().__getitem__
 """Safe between threads: what two of them forget or learn at once is only looked at again."""
 
 
-def blind_words(key: DataKey, text: str) -> list[str]:
-    """The blind terms of a text, in any order."""
-    if key.blocks is None or len(text) > _LONG_TEXT:
-        return blind_terms(key, analyse(text))
-    return blind_digests(key, b"".join(map(_digests_of, text.split())))
+def digested(text: str) -> list[bytes]:
+    """The digests of a text's terms, for each of its chunks: what can be done for its index before it is known which
+    key it is written with."""
+    return [_digested(chunk) for chunk in chunks(text)]
 
 
-def blind_body(key: DataKey, text: str) -> list[str]:
-    """Each chunk sorted by itself: the order of words is not kept, and still a place tells its chunk."""
-    if len(text) <= CHUNK_CHARACTERS:
-        return sorted(blind_words(key, text))
-    return [term for chunk in chunks(text) for term in sorted(blind_words(key, chunk))]
+def _digested(line: str) -> bytes:
+    """Of a chunk or a label, too short to reach the analyser's cap on terms."""
+    return b"".join(map(_digests_of, line.split()))
 
 
 def label_terms(content: Content) -> tuple[list[str], list[str], list[str]]:
@@ -60,13 +55,31 @@ def label_terms(content: Content) -> tuple[list[str], list[str], list[str]]:
     )
 
 
-def index_text(key: DataKey, content: Content, body_terms: list[str] | None) -> tuple[IndexText, int]:
-    """Blind terms of each field, and how many there are. Sorted, so that the index does not keep the order of words."""
-    body = blind_body(key, content.text) if body_terms is None else body_terms
-    hint = blind_words(key, content.hint) if content.hint else []
-    tags = blind_words(key, " ".join(content.tags)) if content.tags else []
-    name = [] if is_made(content.key) else blind_words(key, content.key.translate(_SIGNS))
-    text = _tuple(IndexText, (_field(hint), _field(tags), _field(name), " ".join(body)))
+def index_text(key: DataKey, content: Content, body: list[bytes] | None) -> tuple[IndexText, int]:
+    """Blind terms of each field, and how many there are. Sorted, so that the index does not keep the order of words;
+    each chunk of the body (`digested`) by itself, so that a place still tells its chunk."""
+    if key.blocks is None:
+        return _by_hash(key, content)
+    hint = _digested(content.hint) if content.hint else b""
+    tags = _digested(" ".join(content.tags)) if content.tags else b""
+    name = b"" if is_made(content.key) else _digested(content.key.translate(_SIGNS))
+    said = digested(content.text) if body is None else body
+    blinds, at, fields = blind_digests(key, b"".join((hint, tags, name, *said))), 0, []
+    for digests in (hint, tags, name, *said):
+        end = at + len(digests) // BLOCK_BYTES
+        fields.append(_field(blinds[at:end]))
+        at = end
+    whole = fields[3] if len(said) == 1 else " ".join(filter(None, fields[3:]))
+    text: IndexText = _tuple(IndexText, (*fields[:3], whole))
+    return text, len(blinds)
+
+
+def _by_hash(key: DataKey, content: Content) -> tuple[IndexText, int]:
+    """The same under a key from before."""
+    hint, tags, name = (blind_terms(key, terms) for terms in label_terms(content))
+    said = [sorted(blind_terms(key, analyse(chunk))) for chunk in chunks(content.text)]
+    body = [term for chunk in said for term in chunk]
+    text = IndexText(_field(hint), _field(tags), _field(name), " ".join(body))
     return text, len(hint) + len(tags) + len(name) + len(body)
 
 

@@ -193,11 +193,11 @@ class SealedTransaction:
         *,
         indexed: bool,
         cap: int,
-        body_terms: list[str] | None = None,
+        body: list[bytes] | None = None,
         created_us: int | None = None,
     ) -> Entry:
         key = place.key
-        text, length = _index_text(key, content, body_terms, indexed=indexed)
+        text, length = _index_text(key, content, body, indexed=indexed)
         seq = self._advance(place.space.id, key.key_id, 1, int(length > 0), length, cap)
         number, name = new_number(), place.space.name
         guest = 0 if name.owner == owner and name.kind is not SpaceKind.SHARED else GUEST
@@ -238,10 +238,10 @@ class SealedTransaction:
         indexed: bool,
         history: bool,
         keep: int,
-        body_terms: list[str] | None = None,
+        body: list[bytes] | None = None,
     ) -> Entry:
         entry, old, key = self._opened(head), head.row, place.key
-        text, length = _index_text(key, content, body_terms, indexed=indexed)
+        text, length = _index_text(key, content, body, indexed=indexed)
         indexed_more = int(length > 0) - int(old.length > 0)
         seq = self._advance(place.space.id, key.key_id, 0, indexed_more, length - old.length, None)
         revision = old.revision + 1
@@ -479,10 +479,10 @@ class SealedTransaction:
 
 
 def _index_text(
-    key: DataKey, content: Content, body_terms: list[str] | None, *, indexed: bool
+    key: DataKey, content: Content, body: list[bytes] | None, *, indexed: bool
 ) -> tuple[IndexText | None, int]:
     """What goes into the word index: nothing for an entry without a word."""
-    text, length = index_text(key, content, body_terms) if indexed else (None, 0)
+    text, length = index_text(key, content, body) if indexed else (None, 0)
     return text if length else None, length
 
 
