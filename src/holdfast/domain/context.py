@@ -142,13 +142,16 @@ def seen(text: str) -> str:
     )
 
 
+def shown_category(category: str) -> str:
+    """What calls itself history is none: only the engine writes that, and elsewhere."""
+    return category if category and category not in RESERVED_HEADS else UNCATEGORIZED
+
+
 def by_category(named: Iterable[tuple[str, str]]) -> tuple[Category, ...]:
-    """Pairs of category and key, newest first, as counts with the newest keys, by name. What calls itself history is
-    none: only the engine writes that, and elsewhere."""
+    """Pairs of category and key, newest first, as counts with the newest keys, by name."""
     keys: dict[str, list[str]] = {}
     for category, key in named:
-        shown = category if category not in RESERVED_HEADS else ""
-        keys.setdefault(shown or UNCATEGORIZED, []).append(key)
+        keys.setdefault(shown_category(category), []).append(key)
     return tuple(Category(name, len(keys[name]), tuple(keys[name][:RECENT_KEYS])) for name in sorted(keys))
 
 

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from holdfast.domain.context import SUMMARISED, UNCATEGORIZED
+from holdfast.domain.context import SUMMARISED, UNCATEGORIZED, shown_category
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import HoldfastError, InvalidField
 from holdfast.domain.limits import check_limit, check_list, check_words
-from holdfast.domain.profile import RESERVED_HEADS
 from holdfast.domain.run import PIPELINE_RUNS, TOOL_RUNS, Habit
 from holdfast.domain.times import to_datetime
 from holdfast.operations import learn, read
@@ -183,11 +182,9 @@ def _for_models(entry: Entry) -> bool:
 
 
 def _candidate(entry: Entry, rank: float = 0.0) -> _Candidate:
-    """A note that calls itself history is none: only the engine's own summaries stand there."""
-    category = entry.category if entry.category not in RESERVED_HEADS else ""
     text = f"{entry.hint}\n{entry.text}" if entry.hint else entry.text
     file = f"holdfast://entries/{entry.id}"
-    return _Candidate(category or UNCATEGORIZED, entry.key, text, file, entry.updated_us, rank)
+    return _Candidate(shown_category(entry.category), entry.key, text, file, entry.updated_us, rank)
 
 
 def _score(asked: str, one: _Candidate) -> float:
