@@ -8,17 +8,18 @@ _F, _OFF, _FORGET, _LIFE = (
     "doors/test_lifetime.py::",
 )
 _RUNS, _CORPUS, _TOOLS = "doors/test_runs.py::", "doors/test_corpus.py::", "doors/test_tools.py::"
-_HTTP, _CALL, _MCP, _MCPC = (
+_HTTP, _CALL, _MCP, _MCPC, _JSON = (
     "http/test_facts.py::",
     "cli/test_call.py::",
     "mcp/test_tools.py::",
     "mcp/test_corpus.py::",
+    "mcp/test_same_json.py::",
 )
 
 ROWS = (
     ("A1.1", "What a user told an agent is there in later sessions", "SPEC A1 [M]", _F + "test_a_fact_is_there_in_a_later_session"),
     ("A1.2", "Secrets are out of scope: they are left out of a fact and counted", "SPEC A1 [M]", _F + "test_a_credential_in_a_fact_is_left_out_and_counted"),
-    ("A1.3", "One validator for REST, MCP, Python and the shell: the same bad input has the same code", "SPEC A1 [M], T2 T3 T4", _F + "test_a_fact_that_cannot_be_stored_says_why_and_writes_nothing", _HTTP + "test_every_refusal_of_a_fact_is_invalid_input_with_its_own_code", _MCP + "test_a_fact_is_refused_with_the_codes_of_rest", _CALL + "test_a_refusal_is_exit_code_1_with_its_code_on_standard_error"),
+    ("A1.3", "One validator for REST, MCP, Python and the shell: the same bad input has the same code", "SPEC A1 [M], T2 T3 T4", _F + "test_a_fact_that_cannot_be_stored_says_why_and_writes_nothing", _HTTP + "test_every_refusal_of_a_fact_is_invalid_input_with_its_own_code", _MCP + "test_a_fact_is_refused_with_the_codes_of_rest", _CALL + "test_a_refusal_is_exit_code_1_with_its_code_on_standard_error", _JSON + "test_rest", _JSON + "test_mcp_over_http", _JSON + "test_mcp_over_stdio", _CALL + "test_what_is_no_plain_json_is_refused_as_by_every_door"),
     ("A2.1", "Key and value are required and trimmed; category and lifetime have defaults", "SPEC A2 [M], T1 T4", _F + "test_key_and_value_are_trimmed_and_category_and_lifetime_have_defaults"),
     ("A2.2", "Slashes are an informal hierarchy that lists by prefix", "SPEC A2 [M]", _F + "test_facts_are_listed_by_literal_prefix_newest_change_first"),
     ("A2.3", "A value is free text: prose, JSON, code", "SPEC A2 [M]", _F + "test_a_fact_may_hold_prose_json_or_code"),

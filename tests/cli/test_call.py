@@ -10,6 +10,7 @@ from holdfast.entrypoints.cli.calling import _table
 from holdfast.entrypoints.http.routes import ROUTES
 from holdfast.entrypoints.mcp.tools import NAMED
 from tests.cli.command import Command
+from tests.mcp.test_same_json import SAID
 
 
 def said(**fields: object) -> str:
@@ -153,3 +154,12 @@ def test_it_acts_as_whom_it_is_told(holdfast: Command) -> None:
 
     assert holdfast("call", "facts", "memory_recall", "--as", "alice", "--json").json["facts"]
     assert holdfast("call", "facts", "memory_recall", "--json").json["facts"] == []
+
+
+@pytest.mark.parametrize(("told", "expected"), SAID.values(), ids=SAID)
+def test_what_is_no_plain_json_is_refused_as_by_every_door(
+    holdfast: Command, told: bytes, expected: str
+) -> None:
+    refused = holdfast("call", "core", "remember", "-", given=told)
+
+    assert (refused.code, refused.err.partition(":")[0]) == (1, expected)

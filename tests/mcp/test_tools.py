@@ -59,6 +59,12 @@ def test_every_tool_says_all_four_annotations_and_what_it_answers(service: Servi
         assert tool["description"].endswith(".")
 
 
+def test_no_tool_wants_a_field_repeated_in_a_header() -> None:
+    """Of which the SDK is told none, so that it need not look for them in every call."""
+    schemas = json.dumps([tool.input_schema for surface in SURFACES.values() for tool in surface.tools])
+    assert "x-mcp-header" not in schemas
+
+
 @pytest.mark.parametrize("surface", list(SURFACES))
 def test_each_surface_has_an_address_of_its_own(service: Service, surface: str) -> None:
     assert names(talk(service, listed, surface=surface)) == [tool.name for tool in SURFACES[surface].tools]

@@ -1,5 +1,5 @@
-"""JSON from outside, by the same rules at every door that reads it itself: each name once, neither too deep nor of too
-many values, without NaN or Infinity."""
+"""JSON from outside, by the same rules at every door: UTF-8, each name once, neither too deep nor of too many values,
+without NaN or Infinity."""
 
 from __future__ import annotations
 
@@ -19,15 +19,22 @@ class TooDeep(ValueError):
         super().__init__(f"nested more than {DEPTH} deep")
 
 
-def decode(text: str) -> Any:
-    """Raises TooDeep, ValueError for what is not JSON otherwise, and TooLarge for too many values."""
+def decode(text: str, around: int = 0) -> Any:
+    """Raises TooDeep, ValueError for what is not JSON otherwise, and TooLarge for too many values. So many levels
+    `around` what is asked for come with the way it is sent."""
     if _signs(text) > MOST_VALUES and _signs(_STRING.sub("", _ESCAPED.sub("", text))) > MOST_VALUES:
         raise TooLarge(f"A request may hold {MOST_VALUES} values.")
     try:
+        text.encode()
         value = _decode(text)
+    except (
+        UnicodeEncodeError
+    ):  # half a character that was not escaped: bytes that somebody read as they could
+        raise ValueError("it is not valid UTF-8") from None
     except RecursionError:
         raise TooDeep from None
-    if text.count("[") + text.count("{") > DEPTH and _depth(value) > DEPTH:
+    deepest = DEPTH + around
+    if text.count("[") + text.count("{") > deepest and _depth(value) > deepest:
         raise TooDeep
     return value
 

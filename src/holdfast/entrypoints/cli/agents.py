@@ -29,7 +29,8 @@ def mcp(
     if settings.url:
         from holdfast.entrypoints.mcp.bridge import bridge
 
-        bridge(settings.url, settings.token, surface, sys.stdin, sys.stdout)
+        with open(sys.stdin.fileno(), encoding="utf-8", errors="surrogateescape", closefd=False) as reading:
+            bridge(settings.url, settings.token, surface, reading, sys.stdout)
         return
     try:
         from holdfast.entrypoints.mcp.stdio import speak

@@ -32,7 +32,7 @@ def call(
     from holdfast.surfaces.wire.fields import arguments
 
     row = _row(surface, tool)
-    given = arguments(row.fields, _object(text_of(said)))
+    given = arguments(row.fields, _object(text_of(said, InvalidJson)))
     with opened(data, subject, "calling") as me:
         document = row.answer.show(_done(me, row, given))
     if as_json:

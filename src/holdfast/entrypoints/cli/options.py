@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from holdfast.domain.errors import InvalidField, TooLarge
+from holdfast.domain.errors import InvalidField, InvalidInput, TooLarge
 
 MOST_INPUT_BYTES = 64 << 20
 UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1, "": 1}
@@ -57,8 +57,8 @@ def lifetime(ttl: int | None) -> timedelta | None:
         raise typer.BadParameter("That is longer than anything lives.") from None
 
 
-def text_of(text: str) -> str:
-    """The text itself; `-` is standard input without its last line break."""
+def text_of(text: str, refused: type[InvalidInput] = InvalidField) -> str:
+    """The text itself; `-` is standard input without its last line break, `refused` if that is none."""
     if text != "-":
         return text
     said = sys.stdin.buffer.read(MOST_INPUT_BYTES + 1)
@@ -67,7 +67,7 @@ def text_of(text: str) -> str:
     try:
         return said.decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError:
-        raise InvalidField("Standard input is not UTF-8 text.") from None
+        raise refused("Standard input is not UTF-8 text.") from None
 
 
 Json = Annotated[

@@ -14,15 +14,14 @@ from urllib.parse import quote
 
 import httpx2
 
-VERSION = "io.modelcontextprotocol/protocolVersion"
+from holdfast.entrypoints.mcp.messages import Message, Unreadable, read_message, refusal, version_of
+
 NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 SESSION = "mcp-session-id"
 UNREACHABLE = -32_000
 CONNECT_SECONDS = 10.0
 AGAIN_SECONDS = 1.0
 _PLAIN = re.compile(r"(?! )[\x20-\x7E]*(?<! )")
-
-Message = dict[str, Any]
 
 
 def bridge(url: str, token: str | None, surface: str, reading: TextIO, writing: TextIO) -> None:
@@ -55,9 +54,9 @@ class Bridge:
         async with self._http:
             async for line in self._lines():
                 try:
-                    message = json.loads(line)
-                except (ValueError, RecursionError):
-                    self._say({"jsonrpc": "2.0", "id": None, "error": _error(-32_700, "Parse error")})
+                    message = read_message(line)
+                except Unreadable as unreadable:
+                    self._say(unreadable.answer)
                     continue
                 method = message.get("method") if isinstance(message, dict) else None
                 if method == "initialize":
@@ -169,15 +168,12 @@ class Bridge:
 
     def _headers(self, message: Any) -> dict[str, str]:
         """Since 2026-07-28 headers repeat what the message says; before, they name the session."""
-        params = message.get("params") if isinstance(message, dict) else None
-        params = params if isinstance(params, dict) else {}
-        meta = params.get("_meta")
-        version = meta.get(VERSION) if isinstance(meta, dict) else None
-        if not isinstance(version, str):
+        version = version_of(message)
+        if version is None:
             return {name: value for name, value in self._of_session.items() if value}
         method = str(message.get("method"))
         headers = {"mcp-protocol-version": _field(version), "mcp-method": _field(method)}
-        if isinstance(name := params.get(NAMED_BY.get(method, "")), str):
+        if isinstance(name := message["params"].get(NAMED_BY.get(method, "")), str):
             headers["mcp-name"] = _field(name)
         return headers
 
@@ -199,16 +195,11 @@ class Bridge:
 
     def _refuse(self, message: Any, said: str, code: str | None = None) -> None:
         if isinstance(message, dict) and "id" in message and "method" in message:
-            error = _error(UNREACHABLE, said) | ({} if code is None else {"data": {"code": code}})
-            self._say({"jsonrpc": "2.0", "id": message["id"], "error": error})
+            self._say(refusal(UNREACHABLE, said, code, message["id"]))
 
     def _say(self, message: Message) -> None:
         self._writing.write(json.dumps(message, separators=(",", ":")) + "\n")
         self._writing.flush()
-
-
-def _error(code: int, message: str) -> Message:
-    return {"code": code, "message": message}
 
 
 def _field(text: str) -> str:

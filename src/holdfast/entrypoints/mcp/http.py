@@ -1,9 +1,11 @@
 """MCP over streamable HTTP, as one ASGI application for all surfaces. The server around it has made out the caller and
-put them into the scope; host names, origins and rates were its business too."""
+read what was sent; host names, origins, rates and sizes were its business too."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -17,10 +19,18 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import JSONResponse
 
-from holdfast.domain.errors import Unavailable
+from holdfast.domain.errors import InvalidJson, Unavailable
 from holdfast.domain.principal import Caller
-from holdfast.entrypoints.mcp.protocol import Context
+from holdfast.entrypoints.mcp.messages import (
+    PARSE_ERROR,
+    Unreadable,
+    read_message,
+    version_of,
+    without_halves,
+)
+from holdfast.entrypoints.mcp.protocol import ARGUMENTS, Context
 from holdfast.entrypoints.mcp.server import SeatOf, build_server
 from holdfast.entrypoints.mcp.tools import DOOR, Surface, surface_named
 from holdfast.entrypoints.mcp.watching import Watching
@@ -47,7 +57,6 @@ class AgentDoor:
         state_key: bytes,
         *,
         sessions: bool = True,
-        request_bytes: int = 4 << 20,
         build: Build = build_server,
         watching: Watching | None = None,
     ) -> None:
@@ -55,7 +64,6 @@ class AgentDoor:
         self._watching = watching or Watching()
         self._state_key = state_key
         self._sessions = sessions
-        self._request_bytes = request_bytes
         self._build = build
         self._managers: dict[str, StreamableHTTPSessionManager] = {}
         self._one_at_a_time = asyncio.Lock()
@@ -84,7 +92,7 @@ class AgentDoor:
                 manager = StreamableHTTPSessionManager(
                     self._build(surface, self._seat, self._watching, self._state_key),
                     stateless=not self._sessions,
-                    max_request_body_size=self._request_bytes,
+                    max_request_body_size=sys.maxsize,
                     security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
                 )
                 await self._tasks.start(_run, manager)
@@ -97,12 +105,21 @@ class AgentDoor:
     def serves(self, surface: str) -> bool:
         return surface_named(surface or DEFAULT) is not None
 
-    async def __call__(self, surface: str, caller: Caller, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(
+        self, surface: str, caller: Caller, scope: Any, body: bytes | None, receive: Any, send: Any
+    ) -> None:
         named = surface_named(surface or DEFAULT)
         assert named is not None
         manager = self._managers.get(named.name) or await self._manager(named)
         user = AuthenticatedUser(_access(caller))
         scope |= {CALLER: _in_session(caller, scope["headers"]), "user": user}
+        if body is not None:
+            try:
+                receive = _replayed(_read(body, scope), receive)
+            except Unreadable as unreadable:
+                scope["holdfast.code"] = unreadable.code
+                await JSONResponse(unreadable.answer, unreadable.status)(scope, receive, send)
+                return
         token = auth_context_var.set(user)
         try:
             await manager.handle_request(scope, receive, send)
@@ -120,9 +137,36 @@ async def _run(
 
 def open_door(memory: Running, settings: Settings, state_key: bytes) -> AgentDoor:
     """For a server: sessions only where no other node could be asked next."""
-    return AgentDoor(
-        memory, state_key, sessions=not is_postgres(settings), request_bytes=settings.request_bytes
-    )
+    return AgentDoor(memory, state_key, sessions=not is_postgres(settings))
+
+
+def _read(body: bytes, scope: Any) -> bytes:
+    """The body as the SDK can read it. Arguments that it could not go round it, in the scope; since 2026-07-28 it can,
+    and binds what the client carries between two calls to them."""
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        raise Unreadable(PARSE_ERROR, InvalidJson("The body is not valid UTF-8.")) from None
+    message = read_message(text)
+    rest = without_halves(text, message)
+    if rest is message or version_of(message) is not None:
+        return body
+    scope[ARGUMENTS] = message["params"]["arguments"]
+    return json.dumps(rest).encode()
+
+
+def _replayed(body: bytes, receive: Any) -> Any:
+    """This body, and then what comes after it."""
+    told = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Any:
+        if told:
+            return told.pop()
+        while (message := await receive())["type"] == "http.request":
+            pass  # the body again, of a server that had all of it at hand
+        return message
+
+    return replay
 
 
 def _access(caller: Caller) -> AccessToken:

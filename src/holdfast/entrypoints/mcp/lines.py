@@ -1,42 +1,58 @@
-"""Lines of standard input that the SDK cannot read. It drops them, and whoever waits for an answer would wait for ever:
-what is JSON all the same is read here, what is not is answered as such."""
+"""The lines of standard input. The SDK drops one that it cannot read, and whoever waits for an answer would wait for
+ever: here every line is read by the rules of all doors, and what is no message is answered as such."""
 
 from __future__ import annotations
 
-import json
+import os
+from collections.abc import AsyncIterator
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from anyio import EndOfStream
+import anyio
 from mcp.shared.message import SessionMessage
-from mcp_types import INVALID_PARAMS, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+from mcp_types import JSONRPCError, jsonrpc_message_adapter
 from pydantic import ValidationError
+
+from holdfast.entrypoints.mcp.messages import (
+    INVALID_PARAMS,
+    Unreadable,
+    read_message,
+    refusal,
+    without_halves,
+)
+
+if TYPE_CHECKING:
+    from anyio import AsyncFile
+
+STDIN = 0
 
 
 class Lines:
     """The messages of a client, in place of the stream that the SDK reads them from."""
 
-    def __init__(self, reading: Any, writing: Any) -> None:
-        self._reading = reading
+    def __init__(self, lines: AsyncFile[str], writing: Any) -> None:
+        self._lines = lines
         self._writing = writing
 
-    @property
-    def last_context(self) -> Any:
-        return self._reading.last_context
-
     async def receive(self) -> SessionMessage:
-        while True:
-            read: SessionMessage | Exception = await self._reading.receive()
-            if not isinstance(read, Exception):
-                return read
-            understood = _understood(read)
-            if isinstance(understood, SessionMessage):
-                return understood
-            if understood is not None:
-                await self._writing.send(SessionMessage(understood))
+        while line := await self._lines.readline():
+            if not line.strip():
+                continue
+            try:
+                message = read_message(line)
+                without_halves(line, message)  # in arguments they are left to the tool
+                return SessionMessage(jsonrpc_message_adapter.validate_python(message, by_name=False))
+            except Unreadable as error:
+                await self._answer(error.answer)
+            except ValidationError:
+                await self._answer(refusal(INVALID_PARAMS, "This is no message."))
+        raise anyio.EndOfStream
+
+    async def _answer(self, refused: dict[str, Any]) -> None:
+        await self._writing.send(SessionMessage(JSONRPCError.model_validate(refused)))
 
     async def aclose(self) -> None:
-        await self._reading.aclose()
+        """What is read belongs to the process."""
 
     def __aiter__(self) -> Self:
         return self
@@ -44,7 +60,7 @@ class Lines:
     async def __anext__(self) -> SessionMessage:
         try:
             return await self.receive()
-        except EndOfStream:
+        except anyio.EndOfStream:
             raise StopAsyncIteration from None
 
     async def __aenter__(self) -> Self:
@@ -56,41 +72,17 @@ class Lines:
         await self.aclose()
 
 
-def _understood(failed: Exception) -> SessionMessage | JSONRPCError | None:
-    """The message after all, or what is said instead: nothing to an empty line."""
-    line = failed.errors()[0]["input"] if isinstance(failed, ValidationError) else None
-    if not isinstance(line, str):
-        return _refusal(INVALID_PARAMS, "This is no message.")
-    if not line.strip():
-        return None
-    try:
-        message = json.loads(line)
-        read = jsonrpc_message_adapter.validate_python(message, by_name=False)
-    except ValidationError:
-        return _refusal(INVALID_PARAMS, "This is no message.")
-    except (ValueError, RecursionError):
-        return _refusal(PARSE_ERROR, "This is no JSON.")
-    if not _can_be_sent(_without_arguments(message)):
-        known = message.get("id")
-        return _refusal(
-            INVALID_PARAMS, "This holds half a character.", known if _can_be_sent(known) else None
-        )
-    return SessionMessage(read)
+async def nothing() -> AsyncIterator[str]:
+    """What the SDK is given to read."""
+    for line in list[str]():
+        yield line
 
 
-def _without_arguments(message: dict[str, Any]) -> dict[str, Any]:
-    """Half a character in what a tool is told is refused as that tool refuses it; the rest may be said again."""
-    params = message.get("params")
-    return message | {"params": {**params, "arguments": None} if isinstance(params, dict) else params}
-
-
-def _can_be_sent(value: Any) -> bool:
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _refusal(code: int, said: str, id: Any = None) -> JSONRPCError:
-    return JSONRPCError(jsonrpc="2.0", id=id, error=ErrorData(code=code, message=said))
+def own_input() -> AsyncFile[str]:
+    """Standard input, kept clear: whoever else in the process reads it finds nothing there. It stays open, for a thread
+    may wait for the next line as long as the process lives. A line that is not UTF-8 can be told from one that is."""
+    own = os.dup(STDIN)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, STDIN)
+    os.close(nothing)
+    return anyio.wrap_file(open(own, encoding="utf-8", errors="surrogateescape", closefd=False))

@@ -13,6 +13,8 @@ from holdfast import __version__
 
 Context = ServerRequestContext[Any, Any]
 
+ARGUMENTS = "holdfast.arguments"
+"""Where in a scope the arguments of a tool stand that the SDK could not have read."""
 NAME = "holdfast"
 INSTRUCTIONS = (
     "Memory that lasts over sessions. Recall before answering about the user or their work; remember durable facts the "

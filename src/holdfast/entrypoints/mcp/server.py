@@ -14,7 +14,6 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
-    CallToolResult,
     CompleteRequestParams,
     CompleteResult,
     Completion,
@@ -57,7 +56,7 @@ from holdfast.domain.proposal import Answered
 from holdfast.entrypoints import calling
 from holdfast.entrypoints.mcp.completing import complete
 from holdfast.entrypoints.mcp.confirming import Ask, answered_proposal, asked, can_ask, decided
-from holdfast.entrypoints.mcp.protocol import Context, announced
+from holdfast.entrypoints.mcp.protocol import ARGUMENTS, Context, announced
 from holdfast.entrypoints.mcp.telling import text_of
 from holdfast.entrypoints.mcp.tools import ANSWER, Resource, Surface, Tool
 from holdfast.entrypoints.mcp.watching import Watching
@@ -69,6 +68,7 @@ from holdfast.surfaces.wire.fields import arguments
 UNEXPECTED = "The server failed in a way it did not expect; its log says more."
 
 log = logging.getLogger("holdfast.mcp")
+Result = dict[str, Any]
 SeatOf = Callable[[Context], Seat]
 """Where the caller of a request sits. Raises Unavailable when there is no store to sit at."""
 
@@ -98,12 +98,13 @@ class AgentServer:
             return True
 
     def schema_of(self, name: str) -> dict[str, Any] | None:
-        tool = self._tools.get(name)
-        return None if tool is None else tool.input_schema
+        """Asked of every call, for the fields that a header must repeat: no tool of ours has any, and to look for them
+        in a whole schema would take longer than to read the call."""
+        return {} if name in self._tools else None
 
     async def call_tool(
         self, context: Context, params: CallToolRequestParams
-    ) -> CallToolResult | InputRequiredResult:
+    ) -> Result | InputRequiredResult:
         tool = self._tools.get(params.name)
         if tool is None or not self._offers(tool, context):
             raise MCPError(INVALID_PARAMS, f"There is no tool `{params.name[:64]}` here.")
@@ -117,9 +118,9 @@ class AgentServer:
             log.exception("a tool failed")
             return _tool_error(Backend(UNEXPECTED), plain=tool.plain_errors)
 
-    async def _called(self, tool: Tool, context: Context, params: CallToolRequestParams) -> CallToolResult:
+    async def _called(self, tool: Tool, context: Context, params: CallToolRequestParams) -> Result:
         seat = self._seat_of(context)
-        given = arguments(tool.fields, params.arguments or {})
+        given = arguments(tool.fields, _given(context, params) or {})
         if not tool.call.writes:
             return await _told(tool.call, await calling.read(seat, tool.call, given))
         if (proposal := answered_proposal(context, params)) is not None:
@@ -227,32 +228,46 @@ def build_server(
     return announced(AgentServer(surface, seat_of, watching), surface.name, state_key)
 
 
-async def _told(call: Call, result: Any) -> CallToolResult:
+def _given(context: Context, params: CallToolRequestParams) -> Any:
+    request = context.request
+    return params.arguments if request is None else request.scope.get(ARGUMENTS, params.arguments)
+
+
+async def _told(call: Call, result: Any) -> Result:
     if isinstance(result, Remembered):
         near = [] if result.look is None else await asyncio.to_thread(result.look)
         result.look = lambda: near
     shown = call.answer.show(result)
     text = _sendable(text_of(call, result, shown))
     structured = shown if isinstance(shown, dict) else {"result": shown}
-    return CallToolResult(content=[TextContent(text=text)], structured_content=structured)
+    return _result(text, structured)
 
 
-async def _decided(call: Call, answer: Answered) -> CallToolResult:
+async def _decided(call: Call, answer: Answered) -> Result:
     """What a call came to that a person has agreed to."""
     if not answer.approved:
         raise ConfirmationRequired("The person did not agree; nothing was done.")
     return await _told(call, call.answer.read(answer.result))
 
 
-def _tool_error(error: HoldfastError, *, plain: bool = False) -> CallToolResult:
+def _tool_error(error: HoldfastError, *, plain: bool = False) -> Result:
     message = _sendable(error.message)
     said = {"error": error.code, "code": error.code, "message": message}
     if plain:
         said = {"error": message, "code": error.code}
     if proposal := getattr(error, "proposal", None):
         said["proposal"] = str(proposal)
-    told = TextContent(text=message if plain else f"{error.code}: {message}")
-    return CallToolResult(content=[told], structured_content=said, is_error=True)
+    return _result(message if plain else f"{error.code}: {message}", said, is_error=True)
+
+
+def _result(text: str, structured: Result, *, is_error: bool = False) -> Result:
+    """As it is sent: a model of the SDK would be checked and written out twice, which a long answer feels."""
+    return {
+        "content": [{"type": "text", "text": text}],
+        "structuredContent": structured,
+        "isError": is_error,
+        "resultType": "complete",
+    }
 
 
 def _protocol_error(error: HoldfastError, uri: str | None = None) -> MCPError:

@@ -7,12 +7,12 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mcp.server.stdio import stdio_server
 
 from holdfast.domain.errors import HoldfastError, InvalidField, Unavailable
-from holdfast.entrypoints.mcp.lines import Lines
+from holdfast.entrypoints.mcp.lines import Lines, nothing, own_input
 from holdfast.entrypoints.mcp.protocol import Context, announced
 
 if TYPE_CHECKING:
@@ -35,13 +35,19 @@ def speak(settings: Settings, surface: str) -> None:
     asyncio.run(spoken(lambda: _open(settings, surface), surface))
 
 
-async def spoken(open_all: Callable[[], Opened], surface: str, *streams: AsyncFile[str]) -> None:
-    """On the streams of the process, kept clear of everything else, unless two others are given."""
+async def spoken(
+    open_all: Callable[[], Opened],
+    surface: str,
+    reading: AsyncFile[str] | None = None,
+    writing: AsyncFile[str] | None = None,
+) -> None:
+    """On the streams of the process, kept clear of everything else, unless others are given."""
     opening = asyncio.get_running_loop().run_in_executor(None, open_all)
     opening.add_done_callback(_leave_if_failed)
     server = announced(_Later(opening), surface)
-    async with stdio_server(*streams) as (reading, writing):
-        await server.run(Lines(reading, writing), writing, server.create_initialization_options())
+    lines = own_input() if reading is None else reading
+    async with stdio_server(cast(Any, nothing()), writing) as (unread, sending), unread:
+        await server.run(Lines(lines, sending), sending, server.create_initialization_options())
     _, watching, let_go = await opening
     await watching.close()
     await asyncio.to_thread(let_go)
