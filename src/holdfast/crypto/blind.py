@@ -5,12 +5,15 @@ digests. Every purpose has its own sub-key."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from hashlib import blake2b
+from struct import Struct
 
 from holdfast.crypto.keys import TERM_BYTES, DataKey
 
 BLOCK_BYTES = 16
+_MANY_TERMS = 100
 KNOWN_MARKS = 512
 """Blind labels remembered a key: prefixes, categories and tags recur."""
 
@@ -47,7 +50,7 @@ def _new_mark(key: DataKey, mark: str) -> bytes:
 
 def blind_terms(key: DataKey, terms: Iterable[str]) -> list[str]:
     if key.blocks is not None:
-        return blind_digests(key, b"".join(map(term_digest, terms)))
+        return written(blind_digests(key, b"".join(map(term_digest, terms)))).split()
     assert key.terms is not None
     blinds = []
     for term in terms:
@@ -62,12 +65,25 @@ def term_digest(term: str) -> bytes:
     return blake2b(_encoded(term), digest_size=BLOCK_BYTES).digest()
 
 
-def blind_digests(key: DataKey, digests: bytes) -> list[str]:
+def blind_digests(key: DataKey, digests: bytes) -> Sequence[bytes]:
     """The blind terms that have these digests, which come one after the other. One call for all of them, and nothing to
     remember for each space, where a keyed hash would be started for each."""
     assert key.blocks is not None
-    blinds = key.blocks(digests).hex()
-    return [blinds[at : at + 2 * TERM_BYTES] for at in range(0, len(blinds), 2 * BLOCK_BYTES)]
+    blocks, many = key.blocks(digests), len(digests) // BLOCK_BYTES
+    if many <= _MANY_TERMS:
+        return _cutting(many)(blocks)
+    return [blocks[at : at + TERM_BYTES] for at in range(0, len(blocks), BLOCK_BYTES)]
+
+
+@lru_cache
+def _cutting(blocks: int) -> Callable[[bytes], tuple[bytes, ...]]:
+    """What cuts each of so many blocks to the length of a term, all at once, at a third of the price of one by one."""
+    return Struct(f"{TERM_BYTES}s{BLOCK_BYTES - TERM_BYTES}x" * blocks).unpack
+
+
+def written(blinds: Iterable[bytes]) -> str:
+    """As the word index holds them: bytes sort like this does."""
+    return b"".join(blinds).hex(" ", TERM_BYTES)
 
 
 def _encoded(term: str) -> bytes:

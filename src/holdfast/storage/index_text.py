@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.contracts.rows import IndexText
-from holdfast.crypto.blind import BLOCK_BYTES, blind_digests, blind_terms, term_digest
+from holdfast.crypto.blind import BLOCK_BYTES, blind_digests, blind_terms, term_digest, written
 from holdfast.crypto.keys import DataKey
 from holdfast.domain.entry import Content
 from holdfast.domain.key import is_made
@@ -12,19 +12,18 @@ from holdfast.search.traits import chunks
 
 KNOWN_WORDS = 32_768
 _LONG_WORD = 32
-_SIGNS = str.maketrans("/_-.:", "     ")
-"""A key is indexed by its words: whole it is found by name, and every whole key is new to the analyser."""
+_SHORT_WORD = 5
 _tuple = tuple.__new__
 """Makes a named tuple without the function Python puts before it, at half its price."""
 
 
 class _Digests(dict[str, bytes]):
     """Words as they were written, and the digests of their terms. Words recur, in one space and in others, so they are
-    remembered; numbers seldom come again."""
+    remembered, and so are counts, years and other short numbers; long ones seldom come again."""
 
     def __missing__(self, word: str) -> bytes:
         digests = b"".join(map(term_digest, analyse_chunk(word)))
-        if word.isalpha() and len(word) <= _LONG_WORD:
+        if len(word) <= (_LONG_WORD if word.isalpha() else _SHORT_WORD):
             if len(self) >= KNOWN_WORDS:
                 self.clear()
             self[word] = digests
@@ -51,8 +50,13 @@ def label_terms(content: Content) -> tuple[list[str], list[str], list[str]]:
     return (
         analyse(content.hint) if content.hint else [],
         analyse(" ".join(content.tags)) if content.tags else [],
-        [] if is_made(content.key) else analyse(content.key.translate(_SIGNS)),
+        [] if is_made(content.key) else analyse(_parted(content.key)),
     )
+
+
+def _parted(key: str) -> str:
+    """A key is indexed by its words: whole it is found by name, and every whole key is new to the analyser."""
+    return key.replace("/", " ").replace("_", " ").replace("-", " ").replace(".", " ").replace(":", " ")
 
 
 def index_text(key: DataKey, content: Content, body: list[bytes] | None) -> tuple[IndexText, int]:
@@ -62,12 +66,12 @@ def index_text(key: DataKey, content: Content, body: list[bytes] | None) -> tupl
         return _by_hash(key, content)
     hint = _digested(content.hint) if content.hint else b""
     tags = _digested(" ".join(content.tags)) if content.tags else b""
-    name = b"" if is_made(content.key) else _digested(content.key.translate(_SIGNS))
+    name = b"" if is_made(content.key) else _digested(_parted(content.key))
     said = digested(content.text) if body is None else body
     blinds, at, fields = blind_digests(key, b"".join((hint, tags, name, *said))), 0, []
     for digests in (hint, tags, name, *said):
         end = at + len(digests) // BLOCK_BYTES
-        fields.append(_field(blinds[at:end]))
+        fields.append(written(sorted(blinds[at:end])))
         at = end
     whole = fields[3] if len(said) == 1 else " ".join(filter(None, fields[3:]))
     text: IndexText = _tuple(IndexText, (*fields[:3], whole))
@@ -76,12 +80,8 @@ def index_text(key: DataKey, content: Content, body: list[bytes] | None) -> tupl
 
 def _by_hash(key: DataKey, content: Content) -> tuple[IndexText, int]:
     """The same under a key from before."""
-    hint, tags, name = (blind_terms(key, terms) for terms in label_terms(content))
+    hint, tags, name = (sorted(blind_terms(key, terms)) for terms in label_terms(content))
     said = [sorted(blind_terms(key, analyse(chunk))) for chunk in chunks(content.text)]
     body = [term for chunk in said for term in chunk]
-    text = IndexText(_field(hint), _field(tags), _field(name), " ".join(body))
+    text = IndexText(*map(" ".join, (hint, tags, name, body)))
     return text, len(hint) + len(tags) + len(name) + len(body)
-
-
-def _field(terms: list[str]) -> str:
-    return " ".join(sorted(terms)) if len(terms) > 1 else "".join(terms)
