@@ -55,6 +55,35 @@ def test_a_refusal_of_the_server_is_the_refusal_of_the_store(holdfast: Command, 
     assert holdfast("get", "k", HOLDFAST_URL=url, HOLDFAST_TOKEN="no").err.startswith("unauthenticated: ")
 
 
+def test_any_call_is_made_of_the_server_as_of_the_store(holdfast: Command, url: str) -> None:
+    far = {"HOLDFAST_URL": url, "HOLDFAST_TOKEN": holdfast("token", "create", "--subject", "x").out.strip()}
+    rows = '{"entries": [{"text": "good", "ttl_seconds": 3600}, {"text": "bad", "nonsense": 1}, 7]}'
+    for where in ({}, far):
+        done = holdfast("call", "core", "remember_many", rows, "--json", **where).json
+        kept, *refused = done["outcomes"]
+        assert (kept["persisted"], kept["expires_at"] is not None) == (True, True)
+        assert [row["error"] for row in refused] == ["invalid_field", "invalid_field"]
+
+
+@pytest.mark.parametrize(
+    ("surface", "tool", "told", "expected"),
+    [
+        ("core", "remember_many", '{"entries": 1}', "invalid_field"),
+        ("core", "remember_many", '{"entries": "ab"}', "invalid_field"),
+        ("corpus", "query", '{"query": "x", "searches": true}', "invalid_field"),
+        ("core", "edit", '{"id": 5, "text": "x"}', "not_found"),
+        ("facts", "memory_history", f'{{"key": "{"k" * 70_000}"}}', "too_large"),
+    ],
+    ids=str,
+)
+def test_bad_input_to_the_server_has_a_code(
+    holdfast: Command, url: str, surface: str, tool: str, told: str, expected: str
+) -> None:
+    far = {"HOLDFAST_URL": url, "HOLDFAST_TOKEN": holdfast("token", "create", "--subject", "x").out.strip()}
+    refused = holdfast("call", surface, tool, "-", given=told, **far)
+    assert (refused.code, refused.err.partition(":")[0]) == (1, expected)
+
+
 def test_the_doctor_finds_the_server_ready_and_the_token_good(holdfast: Command, url: str) -> None:
     token = holdfast("token", "create", "--subject", "x").out.strip()
 

@@ -16,6 +16,7 @@ from holdfast.surfaces.wire.fields import MOST_ITEMS
 from tests.http.serving import REQUEST_BYTES, Service, code
 
 JSON = {"content-type": "application/json"}
+IN_BYTES = {b"content-type": b"application/json"}
 DEEP = 10_000
 
 
@@ -43,6 +44,8 @@ NOT_JSON = {
     "NaN": b'{"text": "x", "ttl_seconds": NaN}',
     "Infinity": b'{"text": "x", "ttl_seconds": Infinity}',
     "minus Infinity": b'{"text": "x", "ttl_seconds": -Infinity}',
+    "a number out of range": b'{"text": "x", "ttl_seconds": 1e400}',
+    "a number of 400 digits and more": b'{"text": "x", "ttl_seconds": -' + b"9" * 400 + b".5}",
     "a number of 5,000 digits": b'{"text": "x", "ttl_seconds": ' + b"9" * 5_000 + b"}",
     "a name twice": b'{"text": "x", "text": "y"}',
     "a name twice, spelt differently": b'{"text": "x", "t\\u0065xt": "y"}',
@@ -71,6 +74,20 @@ def test_facts_are_refused_in_their_own_shape(service: Service) -> None:
         "code": "invalid_json",
         "message": "The body is not valid JSON.",
     }
+
+
+@pytest.mark.parametrize("number", [b"1e308", b"1E+0308", b"12.5e-400", b"2" + b"0" * 308])
+def test_a_large_number_within_range_is_read(service: Service, number: bytes) -> None:
+    assert _said(service, b'{"text": "x", "hint": %b}' % number) == (400, "invalid_field")
+
+
+def test_the_own_space_is_said_by_a_sign_in_a_path_alone(service: Service) -> None:
+    assert service.ask("GET", "spaces/~/grants").status_code == 200
+    for answered in (
+        service.send("remember", {"text": "x", "space": "~"}),
+        service.ask("GET", "entry", params={"key": "k", "space": "~"}),
+    ):
+        assert code(answered) == (403, "access_denied")
 
 
 def test_nesting_within_bounds_is_read(service: Service) -> None:
@@ -450,17 +467,17 @@ def test_what_the_path_says_cannot_be_said_again(service: Service, name: str) ->
 def test_a_body_of_countless_values_is_too_large(value: bytes) -> None:
     body = b'{"tags": [' + value + (b"," + value) * MOST_VALUES + b"]}"
     with pytest.raises(TooLarge):
-        read_json(body, b"application/json")
+        read_json(body, IN_BYTES)
 
 
 def test_signs_inside_a_text_are_no_values() -> None:
     text = '{"text": "' + r"\"[{,\\" * MOST_VALUES + '"}'
-    assert read_json(text.encode(), b"application/json") == json.loads(text)
+    assert read_json(text.encode(), IN_BYTES) == json.loads(text)
 
 
 def test_a_text_without_an_end_is_looked_at_once() -> None:
     with pytest.raises(InvalidJson):
-        read_json(b'{"text": "' + rb"\"[," * MOST_VALUES, b"application/json")
+        read_json(b'{"text": "' + rb"\"[," * MOST_VALUES, IN_BYTES)
 
 
 @pytest.mark.parametrize("row", [{"text": "x"}, {}, 1], ids=["good", "empty", "no row"])

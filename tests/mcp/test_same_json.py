@@ -2,15 +2,19 @@
 
 import json
 import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import StdioServerParameters
 
+from holdfast.entrypoints.mcp.messages import Unreadable, read_message
 from holdfast.entrypoints.plain_json import MOST_VALUES
 from tests.http.serving import REQUEST_BYTES, Service
 from tests.mcp.talking import INITIALIZE, VERSION, modern
-from tests.mcp.test_stdio import parameters
+from tests.mcp.test_stdio import HALF, parameters
 
 DEEP = 10_000
 SAID = {
@@ -19,6 +23,7 @@ SAID = {
     "a name twice, further in": (rb'{"text": "x", "tags": [{"a": 1, "a": 1}]}', "invalid_json"),
     "NaN": (rb'{"text": "x", "ttl_seconds": NaN}', "invalid_json"),
     "minus Infinity": (rb'{"text": "x", "ttl_seconds": -Infinity}', "invalid_json"),
+    "a number out of range": (rb'{"text": "x", "ttl_seconds": 1e400}', "invalid_json"),
     "a number of 5,000 digits": (b'{"text": "x", "ttl_seconds": %s}' % (b"9" * 5_000), "invalid_json"),
     "33 deep": (b'{"text": "x", "tags": %s}' % (b"[" * 32 + b"]" * 32), "invalid_json"),
     "32 deep": (b'{"text": "x", "tags": %s}' % (b"[" * 31 + b"]" * 31), "invalid_field"),
@@ -53,6 +58,27 @@ def message(number: int, said: bytes, era: str) -> bytes:
     return before + said + after
 
 
+@contextmanager
+def spoken_to(
+    server: StdioServerParameters,
+) -> Iterator[tuple[Callable[[bytes | str], None], Callable[[], Any]]]:
+    """The command while it runs, how to say a line to it, and how to hear the next."""
+    with subprocess.Popen(
+        [server.command, *server.args], env=server.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        stdin, stdout = process.stdin, process.stdout
+        assert stdin is not None
+        assert stdout is not None
+
+        def say(line: bytes | str) -> None:
+            stdin.write((line if isinstance(line, bytes) else line.encode()) + b"\n")
+            stdin.flush()
+
+        yield say, lambda: json.loads(stdout.readline())
+        stdin.close()
+        assert process.wait() == 0
+
+
 def code(answer: Any) -> str | None:
     told = answer["error"]["data"] if "error" in answer else answer["result"]["structuredContent"]
     return told.get("code")  # type: ignore[no-any-return]
@@ -79,10 +105,83 @@ def test_mcp_over_http(service: Service, who: str, era: str, said: bytes, expect
     assert "result" in answer or answered.status_code == (413 if expected == "too_large" else 400)
 
 
-def test_a_message_over_the_cap_of_a_request_is_too_large(service: Service, who: str) -> None:
-    body = message(2, b'{"text": "x"}', VERSION) + b" " * REQUEST_BYTES
-    answered = service.ask("POST", "/mcp", who=who, content=body, headers=JSON)
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE", "PUT"])
+def test_a_message_over_the_cap_of_a_request_is_too_large(service: Service, who: str, method: str) -> None:
+    def body() -> Iterator[bytes]:
+        yield message(2, b'{"text": "x"}', VERSION)
+        for _ in range(REQUEST_BYTES >> 16):
+            yield b" " * (1 << 16)
+
+    answered = service.ask(method, "/mcp", who=who, content=body(), headers=JSON)
     assert (answered.status_code, answered.json()["error"]) == (413, "too_large")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"content-type": "text/plain"},
+        {"content-type": "application/json; charset=utf-16"},
+        {"content-type": "application/json", "content-encoding": "gzip"},
+    ],
+    ids=str,
+)
+def test_what_is_not_json_in_utf_8_has_the_wrong_media_type(
+    service: Service, who: str, headers: dict[str, str]
+) -> None:
+    body = message(2, b'{"text": "x"}', VERSION)
+    for path in ("/mcp", "remember"):
+        answered = service.ask("POST", path, who=who, content=body, headers=headers)
+        assert (answered.status_code, answered.json()["error"]) == (415, "unsupported_media_type")
+
+
+def test_the_era_of_a_message_is_that_of_its_headers(service: Service, who: str) -> None:
+    headers = {**JSON, "accept": "application/json, text/event-stream"}
+    greeted = service.ask("POST", "/mcp", who=who, json=INITIALIZE, headers=headers)
+    headers |= {"mcp-session-id": greeted.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
+    body = message(2, rb'{"text": "\ud800"}', VERSION)
+    answered = service.ask("POST", "/mcp", who=who, content=body, headers=headers)
+    assert code(json.loads(answered.text.split("data: ")[-1])) == "invalid_field"
+
+
+def test_of_a_message_of_too_many_values_only_the_patient_look_for_the_id() -> None:
+    text = message(7, b'{"text": "x", "tags": [%b1]}' % (b"1," * MOST_VALUES), VERSION).decode()
+    answers = []
+    for patient in (True, False):
+        with pytest.raises(Unreadable) as refused:
+            read_message(text, patient=patient)
+        answers.append(refused.value.answer)
+    assert [answer["id"] for answer in answers] == [7, None]
+    assert [code(answer) for answer in answers] == ["too_large", "too_large"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"content": {"yes": True, "note": HALF}},
+        {"content": {"yes": True}, "_twice": 1},
+    ],
+    ids=["half a character", "a name twice"],
+)
+def test_an_answer_that_cannot_be_read_is_none_and_whoever_waits_for_it_is_told(
+    tmp_path: Path, said: dict[str, Any]
+) -> None:
+    greeting = INITIALIZE | {
+        "params": {**INITIALIZE["params"], "capabilities": {"elicitation": {}}}  # type: ignore[dict-item]
+    }
+    forget = {"name": "forget", "arguments": {"scope": "all"}}
+    with spoken_to(parameters(tmp_path)) as (say, hear):
+        say(json.dumps(greeting))
+        hear()
+        say('{"jsonrpc": "2.0", "method": "notifications/initialized"}')
+        say(json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": forget}))
+        asked = hear()
+        assert asked["method"] == "elicitation/create"
+        answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", **said}}
+        say(json.dumps(answer).replace('"_twice": 1', '"content": {"yes": true}'))
+        answered = hear()
+        say('{"jsonrpc": "2.0", "id": 3, "method": "ping"}')
+        assert hear()["id"] == 3
+    assert (answered["id"], code(answered)) == (2, "confirmation_required")
 
 
 @pytest.mark.parametrize("on", ["a store", "a server"])
@@ -93,18 +192,11 @@ def test_mcp_over_stdio(tmp_path: Path, request: pytest.FixtureRequest, who: str
         server = parameters(tmp_path, HOLDFAST_URL=service.url, HOLDFAST_TOKEN=service.token(who))
     lines = [message(number, said, era) for number, (said, _) in enumerate(SAID.values(), 2)]
     greeting = [] if era == VERSION else [json.dumps(INITIALIZE).encode()]
-    with subprocess.Popen(
-        [server.command, *server.args], env=server.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        answers = []
+    answers = []
+    with spoken_to(server) as (say, hear):
         for line in greeting + lines:
-            process.stdin.write(line + b"\n")
-            process.stdin.flush()
-            answers.append(json.loads(process.stdout.readline()))
-        process.stdin.close()
-        assert process.wait() == 0
+            say(line)
+            answers.append(hear())
     answers = answers[len(greeting) :]
     assert [code(answer) for answer in answers] == CODES
     unknown = {"unclosed", "no JSON", "10,000 deep", "a number of 5,000 digits"}

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -236,3 +237,61 @@ def test_what_is_no_message_is_answered_as_such_and_the_next_one_too(command: St
     assert [answer["error"]["code"] for answer in refused] == [PARSE_ERROR, PARSE_ERROR, INVALID_PARAMS]
     assert [answer["id"] for answer in refused] == [None, None, None]
     assert listed["result"]["tools"]
+
+
+@pytest.mark.parametrize("id", ["true", "1.5", "[1]", "{}", "null"])
+def test_an_id_that_is_none_is_refused_and_the_next_call_is_answered(
+    command: StdioServerParameters, id: str
+) -> None:
+    refused, called, listed = said_and_answered(
+        command,
+        f'{{"jsonrpc": "2.0", "id": {id}, "method": "ping"}}',
+        f'{{"jsonrpc": "2.0", "id": {id}, "method": "tools/call", "params": {{"arguments": [1]}}}}',
+        json.dumps(modern("tools/list", {})),
+    )
+    for answer in (refused, called):
+        assert (answer["id"], answer["error"]["data"]) == (None, {"code": "invalid_field"})
+    assert listed["result"]["tools"]
+
+
+def test_a_call_that_is_not_there_cannot_be_cancelled_and_the_next_is_answered(
+    command: StdioServerParameters,
+) -> None:
+    cancelled = '{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": %s}\n'
+    lines = [cancelled % params for params in ('{"requestId": {}}', "null", '{"requestId": 9}')]
+    (listed,) = said_and_answered(command, "".join(lines) + json.dumps(modern("tools/list", {})))
+    assert listed["result"]["tools"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_ends_the_command(command: StdioServerParameters) -> None:
+    with subprocess.Popen(
+        [command.command, *command.args],
+        env=command.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(modern("tools/list", {})) + "\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == -signal.SIGINT
+
+
+def test_without_standard_input_the_command_says_who_would_speak_to_it(
+    command: StdioServerParameters,
+) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&-', "sh", command.command, *command.args],
+        env=command.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (
+        1,
+        "invalid_field: An agent speaks to this over standard input, which is closed.\n",
+    )

@@ -4,6 +4,7 @@ without NaN or Infinity."""
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
@@ -24,13 +25,10 @@ def decode(text: str, around: int = 0) -> Any:
     `around` what is asked for come with the way it is sent."""
     if _signs(text) > MOST_VALUES and _signs(_STRING.sub("", _ESCAPED.sub("", text))) > MOST_VALUES:
         raise TooLarge(f"A request may hold {MOST_VALUES} values.")
+    if not _is_utf8(text):
+        raise ValueError("it is not valid UTF-8")
     try:
-        text.encode()
-        value = _decode(text)
-    except (
-        UnicodeEncodeError
-    ):  # half a character that was not escaped: bytes that somebody read as they could
-        raise ValueError("it is not valid UTF-8") from None
+        value = _decode(text) if _MAY_BE_HUGE.search(text) is None else _decode_with_care(text)
     except RecursionError:
         raise TooDeep from None
     deepest = DEPTH + around
@@ -60,7 +58,28 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no value of JSON")
 
 
+def _finite(number: str) -> float:
+    value = float(number)
+    if math.isinf(value):
+        raise ValueError("a number is out of range")
+    return value
+
+
+def _is_utf8(text: str) -> bool:
+    """Half a character that is not escaped stands for bytes that were none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 _decode = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant).decode
+_decode_with_care = json.JSONDecoder(
+    object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite
+).decode
+_MAY_BE_HUGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")
+"""Only where this is found can a number be beyond all others, which the next door could not say again."""
 
 
 def _depth(value: Any) -> int:

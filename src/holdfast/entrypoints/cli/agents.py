@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from signal import SIG_DFL, SIGINT, signal
 from typing import Annotated
 
 import typer
@@ -23,8 +24,11 @@ def mcp(
     subject: As = None,
 ) -> None:
     """Speak MCP over standard input and output, on the local store or on the server that HOLDFAST_URL names."""
-    from holdfast.domain.errors import Unavailable
+    from holdfast.domain.errors import InvalidField, Unavailable
 
+    if sys.stdin is None:
+        raise InvalidField("An agent speaks to this over standard input, which is closed.")
+    signal(SIGINT, SIG_DFL)  # a thread waits for the next line, and nothing else would end that wait
     settings = settings_of(data, subject=subject)
     if settings.url:
         from holdfast.entrypoints.mcp.bridge import bridge

@@ -32,9 +32,10 @@ def call(
     from holdfast.surfaces.wire.fields import arguments
 
     row = _row(surface, tool)
-    given = arguments(row.fields, _object(text_of(said, InvalidJson)))
+    told = _object(text_of(said, InvalidJson))
+    given = arguments(row.fields, told)
     with opened(data, subject, "calling") as me:
-        document = row.answer.show(_done(me, row, given))
+        document = row.answer.show(_done(me, row, given, told))
     if as_json:
         telling.emit(document)
     elif row.answer.is_text:
@@ -77,13 +78,16 @@ def _object(text: str) -> dict[str, Any]:
     return value
 
 
-def _done(me: Any, row: Call, given: dict[str, Any]) -> Any:
-    """By the server, or here."""
+def _done(me: Any, row: Call, given: dict[str, Any], told: dict[str, Any]) -> Any:
+    """By the server, which judges each of many rows itself, or here."""
     seat = getattr(me, "_seat", None)
     if seat is None:
         from holdfast.entrypoints.http.asking import sending
 
-        return sending(row.run)(me, **given)
+        rows = {
+            field.parameter: told[field.name] for field in row.fields if field.of and field.parameter in given
+        }
+        return sending(row.run)(me, **given | rows)
     result = row.run(row.surface(seat), **given)
     if not row.writes:
         return result

@@ -15,7 +15,7 @@ from holdfast.domain.errors import HoldfastError, NotFound, Unauthenticated
 from holdfast.domain.principal import Caller
 from holdfast.entrypoints.http.answers import Answer, answer, refusal
 from holdfast.entrypoints.http.authenticate import Authenticator
-from holdfast.entrypoints.http.bodies import ClientLeft, Receive, read_body
+from holdfast.entrypoints.http.bodies import ClientLeft, check_media, read_body
 from holdfast.entrypoints.http.limits import RateLimit
 from holdfast.entrypoints.http.secret import Secret
 from holdfast.entrypoints.opening import Running
@@ -36,9 +36,9 @@ class AgentDoor(Protocol):
     def serves(self, surface: str) -> bool: ...
 
     async def __call__(
-        self, surface: str, caller: Caller, scope: Any, body: bytes | None, receive: Any, send: Any
+        self, surface: str, caller: Caller, scope: Any, body: bytes, receive: Any, send: Any
     ) -> None:
-        """With the body of a POST, which was read; it may be received a second time."""
+        """With the body, which was read; it may be received a second time."""
 
 
 OpenDoor = Callable[[Running, Settings, bytes], AgentDoor]
@@ -74,7 +74,10 @@ class Agents:
             scope["holdfast.route"] = _route(surface)
             caller = await self._authenticator.caller(Headers(raw=scope["headers"]))
             self._rate.take(caller.principal)
-            body = await self._body(scope, receive)
+            headers = dict(scope["headers"])
+            body = await read_body(scope, receive, headers, self._request_bytes)
+            if scope["method"] == "POST":
+                check_media(headers)
         except ClientLeft:
             return
         except HoldfastError as error:
@@ -82,11 +85,6 @@ class Agents:
             await self._refused(error, scope, path).send(send)
             return
         await self.door(surface, caller, scope, body, receive, send)
-
-    async def _body(self, scope: Any, receive: Receive) -> bytes | None:
-        if scope["method"] != "POST":
-            return None
-        return await read_body(scope, receive, dict(scope["headers"]), self._request_bytes)
 
     def _surface(self, path: str) -> str:
         surface = "" if path == PATH else path.removeprefix(f"{PATH}/")

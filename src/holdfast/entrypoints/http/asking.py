@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 from urllib.parse import quote, urlencode
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx2
 
 from holdfast import __version__
-from holdfast.domain.errors import Backend, HoldfastError, InvalidField, Unavailable
+from holdfast.domain.errors import Backend, HoldfastError, InvalidField, TooLarge, Unavailable
 from holdfast.domain.limits import check_idempotency_key
 from holdfast.entrypoints.http.routes import BASE, OWN_SPACE, ROUTES, Route
 from holdfast.operations.work import Work
@@ -31,6 +31,8 @@ RETRIES = 3
 PAUSE = 0.2
 AGAIN = frozenset({429, 503})
 CONNECTIONS = 100
+LONGEST_ADDRESS = 60_000
+"""In characters: more the HTTP library does not take."""
 
 
 class Request(NamedTuple):
@@ -98,7 +100,9 @@ def _refuse_nothing(fields: Sequence[Field], signature: inspect.Signature, given
 
 def _route(rows: list[Route], given: Mapping[str, Any]) -> Route:
     """An entry that is named by its id and nothing else has the shorter address."""
-    by_id = given.get("id") not in (None, "") and given.get("key") is None and given.get("space") is None
+    id = given.get("id")
+    is_id = isinstance(id, str | UUID) and id != ""
+    by_id = is_id and given.get("key") is None and given.get("space") is None
     for row in rows:
         if ("{id}" in row.path) == by_id and all(given.get(name) is not None for name in row.in_path):
             return row
@@ -134,6 +138,8 @@ class Line:
         }
         if request.query:
             wanted["url"] += "?" + urlencode(request.query, errors="surrogatepass")
+        if len(wanted["url"]) > LONGEST_ADDRESS:
+            raise TooLarge("This is too long for the address of a request.")
         if request.body is not None:
             # In ASCII: what is not valid text is for the server to refuse, in its words.
             wanted["content"] = json.dumps(request.body)

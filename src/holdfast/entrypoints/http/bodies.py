@@ -61,15 +61,20 @@ async def _next(receive: Receive) -> Any:
     return message
 
 
-def read_json(body: bytes, content_type: bytes, encoding: bytes = b"") -> Any:
+def check_media(headers: dict[bytes, bytes]) -> None:
+    """JSON in UTF-8, as it is."""
+    kind, *parameters = headers.get(b"content-type", b"").decode("latin-1").lower().split(";")
+    if kind.strip() != "application/json" or not all(map(_is_utf8, parameters)):
+        raise UnsupportedMediaType
+    if headers.get(b"content-encoding", b"").lower() not in (b"", b"identity"):
+        raise UnsupportedMediaType("Send the body as it is, without a Content-Encoding.")
+
+
+def read_json(body: bytes, headers: dict[bytes, bytes]) -> Any:
     """An empty body is an empty object, so that a call without fields needs none."""
     if not body:
         return {}
-    kind, *parameters = content_type.decode("latin-1").lower().split(";")
-    if kind.strip() != "application/json" or not all(map(_is_utf8, parameters)):
-        raise UnsupportedMediaType
-    if encoding.lower() not in (b"", b"identity"):
-        raise UnsupportedMediaType("Send the body as it is, without a Content-Encoding.")
+    check_media(headers)
     try:
         text = body.decode()
     except UnicodeDecodeError:

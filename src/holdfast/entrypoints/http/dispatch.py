@@ -143,7 +143,7 @@ def _asked(
     if route.purge is not None and said.pop("purge", False):
         call = route.purge
     given = arguments(call.fields, {**said, **in_path})
-    if given.get("space") == OWN_SPACE:
+    if in_path.get("space") == OWN_SPACE:
         del given["space"]
     return call, given
 
@@ -155,7 +155,7 @@ def _said(route: Route, query: bytes, body: bytes, headers: Headers) -> dict[str
     else:
         if query:
             raise InvalidField("This route takes its fields in the body; leave the query out.")
-        value = read_json(body, headers.get(b"content-type", b""), headers.get(b"content-encoding", b""))
+        value = read_json(body, headers)
         if route.whole:
             if not body:
                 raise MissingField("The body is required; an empty one is no answer to who or what.")

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import httpx2
 
-from holdfast.entrypoints.mcp.messages import Message, Unreadable, read_message, refusal, version_of
+from holdfast.entrypoints.mcp.messages import Message, Unreadable, of, read_message, refusal, version_of
 
 NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 SESSION = "mcp-session-id"
@@ -58,7 +58,7 @@ class Bridge:
                 except Unreadable as unreadable:
                     self._say(unreadable.answer)
                     continue
-                method = message.get("method") if isinstance(message, dict) else None
+                method = of(message, "method")
                 if method == "initialize":
                     self._greeting = message
                     await self._pass_on(message)
@@ -78,13 +78,13 @@ class Bridge:
 
     def _start(self, message: Any) -> None:
         """Each request by itself: one that waits for a person holds up no other."""
-        if isinstance(message, dict) and message.get("method") == "notifications/cancelled":
-            cancelled = self._asked.get((message.get("params") or {}).get("requestId"))
+        if of(message, "method") == "notifications/cancelled":
+            cancelled = self._asked.get(_known_by(of(of(message, "params"), "requestId")))
             if cancelled is not None and not self._of_session:
                 cancelled.cancel()  # since 2026-07-28 whoever closes the answer has cancelled the call
                 return
         task = asyncio.create_task(self._pass_on(message))
-        key = message["id"] if isinstance(message, dict) and "method" in message and "id" in message else task
+        key = _known_by(of(message, "id"), task) if of(message, "method") else task
         self._asked[key] = task
         task.add_done_callback(lambda _: self._asked.pop(key, None))
 
@@ -117,6 +117,8 @@ class Bridge:
                 self._say(told)
             return
         body = await answered.aread()
+        if of(message, "method") and "id" not in message:
+            return  # it asked nothing
         if not body:
             if answered.status_code >= 400:
                 self._refuse(message, f"The server answered {answered.status_code}.")
@@ -130,7 +132,7 @@ class Bridge:
             self._refuse(message, said, told.get("error"))
             return
         if told.get("id") is None and "error" in told:
-            told["id"] = message.get("id") if isinstance(message, dict) else None
+            told["id"] = of(message, "id")
         self._note_session(message, answered, told)
         self._say(told)
 
@@ -142,10 +144,10 @@ class Bridge:
             }
 
     def _note_watched(self, message: Any, answered: httpx2.Response) -> None:
-        method = message.get("method") if isinstance(message, dict) else None
+        method = of(message, "method")
         if method not in ("resources/subscribe", "resources/unsubscribe") or answered.status_code != 200:
             return
-        uri = str((message.get("params") or {}).get("uri"))
+        uri = str(of(of(message, "params"), "uri"))
         if method == "resources/subscribe":
             self._watched[uri] = message
         else:
@@ -200,6 +202,10 @@ class Bridge:
     def _say(self, message: Message) -> None:
         self._writing.write(json.dumps(message, separators=(",", ":")) + "\n")
         self._writing.flush()
+
+
+def _known_by(id: Any, otherwise: Any = None) -> Any:
+    return id if isinstance(id, int | str) else otherwise
 
 
 def _field(text: str) -> str:

@@ -19,16 +19,18 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.responses import JSONResponse
 
 from holdfast.domain.errors import InvalidJson, Unavailable
 from holdfast.domain.principal import Caller
 from holdfast.entrypoints.mcp.messages import (
     PARSE_ERROR,
+    Instead,
     Unreadable,
+    has_half,
     read_message,
-    version_of,
-    without_halves,
+    without_arguments,
 )
 from holdfast.entrypoints.mcp.protocol import ARGUMENTS, Context
 from holdfast.entrypoints.mcp.server import SeatOf, build_server
@@ -43,7 +45,10 @@ CALLER = "holdfast.caller"
 """Where in a scope the caller stands."""
 DEFAULT = "core"
 Build = Callable[[Surface, SeatOf, Watching, bytes | None], Server[Any]]
+LARGE = 128 * 1024
+"""What has more bytes is read in a thread, so that the loop goes on."""
 _SESSION = b"mcp-session-id"
+_VERSION = b"mcp-protocol-version"
 
 
 class AgentDoor:
@@ -106,23 +111,24 @@ class AgentDoor:
         return surface_named(surface or DEFAULT) is not None
 
     async def __call__(
-        self, surface: str, caller: Caller, scope: Any, body: bytes | None, receive: Any, send: Any
+        self, surface: str, caller: Caller, scope: Any, body: bytes, receive: Any, send: Any
     ) -> None:
         named = surface_named(surface or DEFAULT)
         assert named is not None
         manager = self._managers.get(named.name) or await self._manager(named)
         user = AuthenticatedUser(_access(caller))
         scope |= {CALLER: _in_session(caller, scope["headers"]), "user": user}
-        if body is not None:
-            try:
-                receive = _replayed(_read(body, scope), receive)
-            except Unreadable as unreadable:
-                scope["holdfast.code"] = unreadable.code
-                await JSONResponse(unreadable.answer, unreadable.status)(scope, receive, send)
-                return
+        try:
+            if scope["method"] == "POST":
+                in_place = len(body) < LARGE
+                body = _read(body, scope) if in_place else await asyncio.to_thread(_read, body, scope)
+        except Unreadable as unreadable:
+            scope["holdfast.code"] = unreadable.code
+            await JSONResponse(unreadable.answer, unreadable.status)(scope, receive, send)
+            return
         token = auth_context_var.set(user)
         try:
-            await manager.handle_request(scope, receive, send)
+            await manager.handle_request(scope, _replayed(body, receive), send)
         finally:
             auth_context_var.reset(token)
 
@@ -147,12 +153,19 @@ def _read(body: bytes, scope: Any) -> bytes:
         text = body.decode()
     except UnicodeDecodeError:
         raise Unreadable(PARSE_ERROR, InvalidJson("The body is not valid UTF-8.")) from None
-    message = read_message(text)
-    rest = without_halves(text, message)
-    if rest is message or version_of(message) is not None:
+    message = read_message(text, patient=False)
+    if isinstance(message, Instead):
+        return json.dumps(message).encode()
+    if not has_half(text, message) or not _of_handshake_era(scope["headers"]):
         return body
     scope[ARGUMENTS] = message["params"]["arguments"]
-    return json.dumps(rest).encode()
+    return json.dumps(without_arguments(message)).encode()
+
+
+def _of_handshake_era(headers: list[tuple[bytes, bytes]]) -> bool:
+    """As the SDK tells it."""
+    named = next((value.decode("latin-1") for name, value in headers if name == _VERSION), None)
+    return named is None or named in HANDSHAKE_PROTOCOL_VERSIONS
 
 
 def _replayed(body: bytes, receive: Any) -> Any:

@@ -4,7 +4,6 @@ ever: here every line is read by the rules of all doors, and what is no message 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,13 +12,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from holdfast.entrypoints.mcp.messages import (
-    INVALID_PARAMS,
-    Unreadable,
-    read_message,
-    refusal,
-    without_halves,
-)
+from holdfast.domain.errors import InvalidField
+from holdfast.entrypoints.mcp.messages import INVALID_PARAMS, Unreadable, id_of, read_message
 
 if TYPE_CHECKING:
     from anyio import AsyncFile
@@ -39,13 +33,9 @@ class Lines:
             if not line.strip():
                 continue
             try:
-                message = read_message(line)
-                without_halves(line, message)  # in arguments they are left to the tool
-                return SessionMessage(jsonrpc_message_adapter.validate_python(message, by_name=False))
-            except Unreadable as error:
-                await self._answer(error.answer)
-            except ValidationError:
-                await self._answer(refusal(INVALID_PARAMS, "This is no message."))
+                return _message(read_message(line))
+            except Unreadable as unreadable:
+                await self._answer(unreadable.answer)
         raise anyio.EndOfStream
 
     async def _answer(self, refused: dict[str, Any]) -> None:
@@ -72,17 +62,28 @@ class Lines:
         await self.aclose()
 
 
-async def nothing() -> AsyncIterator[str]:
-    """What the SDK is given to read."""
-    for line in list[str]():
-        yield line
+def _message(said: Any) -> SessionMessage:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_python(said, by_name=False))
+    except ValidationError:
+        raise Unreadable(INVALID_PARAMS, InvalidField("This is no message."), id_of(said)) from None
+
+
+class Silence:
+    """What the SDK is given to read, as these lines are read here."""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        raise StopAsyncIteration
 
 
 def own_input() -> AsyncFile[str]:
     """Standard input, kept clear: whoever else in the process reads it finds nothing there. It stays open, for a thread
     may wait for the next line as long as the process lives. A line that is not UTF-8 can be told from one that is."""
     own = os.dup(STDIN)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, STDIN)
-    os.close(nothing)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, STDIN)
+    os.close(null)
     return anyio.wrap_file(open(own, encoding="utf-8", errors="surrogateescape", closefd=False))

@@ -23,12 +23,16 @@ Message = dict[str, Any]
 
 
 class Unreadable(Exception):
-    """A message that goes no further."""
+    """A message that goes no further, and what its sender is answered."""
 
     def __init__(self, kind: int, error: HoldfastError, id: Any = None) -> None:
         super().__init__(error.message)
         self.code, self.status = error.code, error.status
         self.answer = refusal(kind, error.message, error.code, id)
+
+
+class Instead(dict[str, Any]):
+    """What a message is taken for that cannot be read."""
 
 
 def refusal(kind: int, said: str, code: str | None = None, id: Any = None) -> Message:
@@ -38,54 +42,71 @@ def refusal(kind: int, said: str, code: str | None = None, id: Any = None) -> Me
     return {"jsonrpc": "2.0", "id": id, "error": error}
 
 
-def read_message(text: str) -> Any:
-    """Raises Unreadable, with the id of the message where one can be made out."""
+def read_message(text: str, *, patient: bool = True) -> Any:
+    """Raises Unreadable, with the id of the message where one can be made out; in one of too many values only who is
+    `patient` looks for it, for as long as it takes to read them."""
     try:
         message = decode(text, AROUND)
     except TooLarge as error:
-        raise Unreadable(INVALID_REQUEST, error, _id(text)) from None
+        return _refused(INVALID_REQUEST, error, _leniently(text) if patient else None)
     except ValueError as error:
-        raise Unreadable(PARSE_ERROR, InvalidJson(f"This is not JSON: {error}."), _id(text)) from None
-    if not isinstance(_of(_of(message, "params"), "arguments"), dict | None) and _is_call(message):
-        raise Unreadable(INVALID_PARAMS, InvalidJson("Say the arguments as a JSON object."), _id_of(message))
+        return _refused(PARSE_ERROR, InvalidJson(f"This is not JSON: {error}."), _leniently(text))
+    if not isinstance(message, dict):
+        return message
+    if "id" in message and "method" in message and id_of(message) is None:
+        return _refused(INVALID_REQUEST, InvalidField("An id is a text or a whole number."), message)
+    if _is_call(message) and not isinstance(message["params"].get("arguments"), dict | None):
+        return _refused(INVALID_PARAMS, InvalidJson("Say the arguments as a JSON object."), message)
+    if _ESCAPED_HALF.search(text) and not _can_be_sent(without_arguments(message)):
+        return _refused(INVALID_PARAMS, InvalidField("This holds half a character."), message)
     return message
 
 
-def without_halves(text: str, message: Any) -> Any:
-    """The message without its arguments if these hold half a character, which the SDK could not read or say again: the
-    tool itself refuses them. The same message if it holds none; Unreadable if there is one elsewhere."""
-    if _ESCAPED_HALF.search(text) is None or _can_be_sent(message):
+def _refused(kind: int, error: HoldfastError, message: Any) -> Instead:
+    """An answer that cannot be read says that something went wrong: who asked would wait for it for ever."""
+    id = id_of(message)
+    if id is not None and "method" not in message:
+        return Instead(refusal(kind, error.message, error.code, id))
+    raise Unreadable(kind, error, id)
+
+
+def has_half(text: str, message: Any) -> bool:
+    """Whether there is half a character in it, which the SDK can neither read nor say again."""
+    return _ESCAPED_HALF.search(text) is not None and not _can_be_sent(message)
+
+
+def without_arguments(message: Message) -> Message:
+    """What is left when the arguments of a call are taken out: the tool itself refuses what is wrong with those."""
+    if not _is_call(message):
         return message
-    rest = {**message, "params": {**message["params"], "arguments": {}}} if _is_call(message) else message
-    if not _can_be_sent(rest):
-        raise Unreadable(INVALID_PARAMS, InvalidField("This holds half a character."), _id_of(message))
-    return rest
+    return {**message, "params": {**message["params"], "arguments": {}}}
 
 
 def version_of(message: Any) -> str | None:
     """The one that the message names, as each does since 2026-07-28."""
-    version = _of(_of(_of(message, "params"), "_meta"), VERSION)
+    version = of(of(of(message, "params"), "_meta"), VERSION)
     return version if isinstance(version, str) else None
 
 
-def _is_call(message: Any) -> bool:
-    return _of(message, "method") == "tools/call" and isinstance(_of(message, "params"), dict)
-
-
-def _of(value: Any, name: str) -> Any:
+def of(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, dict) else None
 
 
-def _id(text: str) -> Any:
+def _is_call(message: Message) -> bool:
+    return message.get("method") == "tools/call" and isinstance(message.get("params"), dict)
+
+
+def _leniently(text: str) -> Any:
     try:
-        return _id_of(json.loads(text))
+        return json.loads(text)
     except (ValueError, RecursionError):
         return None
 
 
-def _id_of(message: Any) -> Any:
-    known = _of(message, "id")
-    return known if isinstance(known, int | str) and _can_be_sent(known) else None
+def id_of(message: Any) -> Any:
+    known = of(message, "id")
+    is_one = isinstance(known, int | str) and not isinstance(known, bool) and _can_be_sent(known)
+    return known if is_one else None
 
 
 def _can_be_sent(value: Any) -> bool:

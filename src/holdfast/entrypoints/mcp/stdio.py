@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mcp.server.stdio import stdio_server
 
 from holdfast.domain.errors import HoldfastError, InvalidField, Unavailable
-from holdfast.entrypoints.mcp.lines import Lines, nothing, own_input
+from holdfast.entrypoints.mcp.lines import Lines, Silence, own_input
 from holdfast.entrypoints.mcp.protocol import Context, announced
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ async def spoken(
     opening.add_done_callback(_leave_if_failed)
     server = announced(_Later(opening), surface)
     lines = own_input() if reading is None else reading
-    async with stdio_server(cast(Any, nothing()), writing) as (unread, sending), unread:
+    async with stdio_server(cast(Any, Silence()), writing) as (unread, sending), unread:
         await server.run(Lines(lines, sending), sending, server.create_initialization_options())
     _, watching, let_go = await opening
     await watching.close()

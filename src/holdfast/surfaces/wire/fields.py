@@ -228,10 +228,11 @@ def said_by(fields: Sequence[Field], given: Mapping[str, Any]) -> dict[str, Any]
             each.kind is Kind.DATA and each.parameter == field.parameter for each in fields
         ):
             raise field.wrong(f"`{field.name}` cannot be bytes.")
-        if field.kind is Kind.WHOLE and isinstance(value, float):
+        if field.kind is Kind.WHOLE and isinstance(value, float) and value.is_integer():
             raise field.wrong(f"`{field.name}` is a whole number.")  # JSON would make one of 1.0
         if value is not None and isinstance(value, bytes) == (field.kind is Kind.DATA):
-            said[field.name] = [_said_row(field.of, row) for row in value] if field.of else sendable(value)
+            rows = field.of and isinstance(value, Iterable) and not isinstance(value, str | Mapping)
+            said[field.name] = [_said_row(field.of, row) for row in value] if rows else sendable(value)
     return said
 
 
