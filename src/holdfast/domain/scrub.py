@@ -36,9 +36,10 @@ class Scrubbed:
 
 def scrub(text: str, *, cards: bool = False) -> Scrubbed:
     """Replaces each secret by `[redacted:<kind>]` and nothing else. Scrubbing the result again changes nothing."""
-    spans = _merged(_spans(text, cards))
+    spans = _spans(text, cards)
     if not spans:
         return Scrubbed(text)
+    spans = _merged(spans)
     found: dict[str, int] = {}
     for look in range(1, _LOOKS):
         whole = look >= _PATIENT or _is_crowd(spans, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 from uuid import UUID
 
 from holdfast.contracts.rows import (
@@ -49,14 +50,14 @@ _MARK_HEADS = {
 }
 
 
-def _head_bound(key: DataKey, row: EntryRow) -> bytes:
+def _head_bound(key: DataKey, columns: tuple[Any, ...]) -> bytes:
     """What the seal of a head is bound to: the space, and every column but the seal itself. An absent time is told from
     every time, and a short or long blind from the one that padding or cutting would make of it."""
     (
         number, partition, owner, name, revision, born, seq, created_us, updated_us, expires_us, trashed_us,
         flags, length, key_id, labels,
-    ) = row[:-1]  # fmt: skip
-    columns = _HEAD.pack(
+    ) = columns  # fmt: skip
+    bound: bytes = _HEAD.pack(
         _HEAD_FORMAT,
         key_id,
         key.space_bytes,
@@ -78,7 +79,8 @@ def _head_bound(key: DataKey, row: EntryRow) -> bytes:
         flags,
         length,
     )
-    return columns + labels
+    bound += labels
+    return bound
 
 
 def _revision_bound(key: DataKey, row: RevisionRow) -> bytes:
@@ -98,7 +100,14 @@ def _revision_bound(key: DataKey, row: RevisionRow) -> bytes:
 
 def seal_entry(key: DataKey, row: EntryRow, owner: Principal, content: Content) -> EntryRow:
     """The row with its seal; after any change of a column it has to be sealed anew."""
-    sealed: EntryRow = _tuple(EntryRow, (*row[:-1], seal(key, _head_bound(key, row), pack(owner, content))))
+    return sealed_row(key, row[:-1], owner, content)
+
+
+def sealed_row(key: DataKey, columns: tuple[Any, ...], owner: Principal, content: Content) -> EntryRow:
+    """The row that has these columns, which are all but its seal."""
+    sealed: EntryRow = _tuple(
+        EntryRow, (*columns, seal(key, _head_bound(key, columns), pack(owner, content)))
+    )
     return sealed
 
 
@@ -131,7 +140,7 @@ def open_agent(store_key: DataKey, row: AgentRow | None) -> AgentSettings:
 def open_entry(key: DataKey, row: EntryRow) -> Entry | None:
     """The entry, or None when the row was changed or its body does not open."""
     try:
-        plain = unseal(key, _head_bound(key, row), row.sealed)
+        plain = unseal(key, _head_bound(key, row[:-1]), row.sealed)
     except struct.error:
         return None  # values out of range were never written by the engine
     if plain is None:

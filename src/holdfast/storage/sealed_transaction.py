@@ -41,6 +41,7 @@ from holdfast.storage.codec import (
     name_label,
     seal_entry,
     seal_revision,
+    sealed_row,
     superseded,
 )
 from holdfast.storage.index_text import index_text
@@ -199,11 +200,10 @@ class SealedTransaction:
         key = place.key
         text, length = _index_text(key, content, body, indexed=indexed)
         seq = self._advance(place.space.id, key.key_id, 1, int(length > 0), length, cap)
-        number, name = new_number(), place.space.name
+        name = place.space.name
         guest = 0 if name.owner == owner and name.kind is not SpaceKind.SHARED else GUEST
-        revision, trashed_us, unsealed = 1, None, b""
+        revision, trashed_us = 1, None
         columns = (
-            number,
             partition,
             self._sealed.blind(owner),
             blind_key(key, content.namespace, content.key),
@@ -218,14 +218,12 @@ class SealedTransaction:
             length,
             key.key_id,
             labels_of(key, partition, content),
-            unsealed,
         )
-        row: EntryRow = _tuple(EntryRow, columns)
-        while not self.tx.entries.insert(place.space.id, seal_entry(key, row, owner, content)):
-            number = new_number()
-            row = row._replace(number=number)
+        row = sealed_row(key, (new_number(), *columns), owner, content)
+        while not self.tx.entries.insert(place.space.id, row):
+            row = sealed_row(key, (new_number(), *columns), owner, content)
         if text is not None:
-            self.tx.terms.put(place.space.id, number, text, replaces=False)
+            self.tx.terms.put(place.space.id, row.number, text, replaces=False)
         return entry_of(place.space.id, row, owner, content)
 
     def revise(

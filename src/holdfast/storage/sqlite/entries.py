@@ -67,8 +67,8 @@ class EntryReads:
         shown, found = self._shown(visible), []
         for key in keys:
             found += self._look(_BY_KEY, (*shown, key))
-        if len(found) == 1:
-            return [_HEAD_ROW(found[0])]
+        if len(found) <= 1:
+            return [_HEAD_ROW(row) for row in found]
         return sorted(map(_HEAD_ROW, found), key=attrgetter("seq"), reverse=True)
 
     def by_number(self, visible: Visible, number: int) -> EntryRow | None:
