@@ -57,12 +57,15 @@ def test_a_refusal_of_the_server_is_the_refusal_of_the_store(holdfast: Command, 
 
 def test_any_call_is_made_of_the_server_as_of_the_store(holdfast: Command, url: str) -> None:
     far = {"HOLDFAST_URL": url, "HOLDFAST_TOKEN": holdfast("token", "create", "--subject", "x").out.strip()}
-    rows = '{"entries": [{"text": "good", "ttl_seconds": 3600}, {"text": "bad", "nonsense": 1}, 7]}'
+    rows = (
+        '{"entries": [{"text": "good", "ttl_seconds": 3600.0}, {"text": "bad", "nonsense": {}}, 7, '
+        '{"text": "in other words", "ttl": 3600}]}'
+    )
     for where in ({}, far):
         done = holdfast("call", "core", "remember_many", rows, "--json", **where).json
         kept, *refused = done["outcomes"]
         assert (kept["persisted"], kept["expires_at"] is not None) == (True, True)
-        assert [row["error"] for row in refused] == ["invalid_field", "invalid_field"]
+        assert [row["error"] for row in refused] == ["invalid_field"] * 3
 
 
 @pytest.mark.parametrize(
@@ -72,6 +75,8 @@ def test_any_call_is_made_of_the_server_as_of_the_store(holdfast: Command, url: 
         ("core", "remember_many", '{"entries": "ab"}', "invalid_field"),
         ("corpus", "query", '{"query": "x", "searches": true}', "invalid_field"),
         ("core", "edit", '{"id": 5, "text": "x"}', "not_found"),
+        ("core", "get", '{"id": 5}', "not_found"),
+        ("core", "share", '{"space": "~", "grantee": "agent:a"}', "access_denied"),
         ("facts", "memory_history", f'{{"key": "{"k" * 70_000}"}}', "too_large"),
     ],
     ids=str,

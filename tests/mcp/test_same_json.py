@@ -14,7 +14,7 @@ from holdfast.entrypoints.mcp.messages import Unreadable, read_message
 from holdfast.entrypoints.plain_json import MOST_VALUES
 from tests.http.serving import REQUEST_BYTES, Service
 from tests.mcp.talking import INITIALIZE, VERSION, modern
-from tests.mcp.test_stdio import HALF, parameters
+from tests.mcp.test_stdio import parameters
 
 DEEP = 10_000
 SAID = {
@@ -24,6 +24,10 @@ SAID = {
     "NaN": (rb'{"text": "x", "ttl_seconds": NaN}', "invalid_json"),
     "minus Infinity": (rb'{"text": "x", "ttl_seconds": -Infinity}', "invalid_json"),
     "a number out of range": (rb'{"text": "x", "ttl_seconds": 1e400}', "invalid_json"),
+    "a long number and an exponent": (
+        b'{"text": "x", "ttl_seconds": %s}' % (b"9" * 210 + b"e99"),
+        "invalid_json",
+    ),
     "a number of 5,000 digits": (b'{"text": "x", "ttl_seconds": %s}' % (b"9" * 5_000), "invalid_json"),
     "33 deep": (b'{"text": "x", "tags": %s}' % (b"[" * 32 + b"]" * 32), "invalid_json"),
     "32 deep": (b'{"text": "x", "tags": %s}' % (b"[" * 31 + b"]" * 31), "invalid_field"),
@@ -154,46 +158,49 @@ def test_of_a_message_of_too_many_values_only_the_patient_look_for_the_id() -> N
     assert [code(answer) for answer in answers] == ["too_large", "too_large"]
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"content": {"yes": True, "note": HALF}},
-        {"content": {"yes": True}, "_twice": 1},
-    ],
-    ids=["half a character", "a name twice"],
-)
+UNREADABLE = {
+    "half a character": r'"result": {"action": "accept", "content": {"yes": true, "note": "\ud800"}}',
+    "a name twice": '"result": {"action": "accept"}, "result": {"action": "accept", "content": {"yes": true}}',
+    "no object": '"result": "accept"',
+    "nothing": '"said": 1',
+    "an error without a code": '"error": "no"',
+}
+
+
+@pytest.mark.parametrize("said", UNREADABLE.values(), ids=UNREADABLE)
+@pytest.mark.parametrize("on", ["a store", "a server"])
 def test_an_answer_that_cannot_be_read_is_none_and_whoever_waits_for_it_is_told(
-    tmp_path: Path, said: dict[str, Any]
+    tmp_path: Path, request: pytest.FixtureRequest, who: str, on: str, said: str
 ) -> None:
-    greeting = INITIALIZE | {
-        "params": {**INITIALIZE["params"], "capabilities": {"elicitation": {}}}  # type: ignore[dict-item]
-    }
+    capable: Any = {**INITIALIZE["params"], "capabilities": {"elicitation": {}}}  # type: ignore[dict-item]
     forget = {"name": "forget", "arguments": {"scope": "all"}}
-    with spoken_to(parameters(tmp_path)) as (say, hear):
-        say(json.dumps(greeting))
+    with spoken_to(_command(tmp_path, request, who, on)) as (say, hear):
+        say(json.dumps(INITIALIZE | {"params": capable}))
         hear()
         say('{"jsonrpc": "2.0", "method": "notifications/initialized"}')
         say(json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": forget}))
         asked = hear()
         assert asked["method"] == "elicitation/create"
-        answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", **said}}
-        say(json.dumps(answer).replace('"_twice": 1', '"content": {"yes": true}'))
+        say(f'{{"jsonrpc": "2.0", "id": {json.dumps(asked["id"])}, {said}}}')
         answered = hear()
         say('{"jsonrpc": "2.0", "id": 3, "method": "ping"}')
         assert hear()["id"] == 3
     assert (answered["id"], code(answered)) == (2, "confirmation_required")
 
 
+def _command(folder: Path, request: pytest.FixtureRequest, who: str, on: str) -> StdioServerParameters:
+    if on == "a store":
+        return parameters(folder, "--as", who)
+    service: Service = request.getfixturevalue("service")
+    return parameters(folder, HOLDFAST_URL=service.url, HOLDFAST_TOKEN=service.token(who))
+
+
 @pytest.mark.parametrize("on", ["a store", "a server"])
 def test_mcp_over_stdio(tmp_path: Path, request: pytest.FixtureRequest, who: str, era: str, on: str) -> None:
-    server = parameters(tmp_path, "--as", who)
-    if on == "a server":
-        service: Service = request.getfixturevalue("service")
-        server = parameters(tmp_path, HOLDFAST_URL=service.url, HOLDFAST_TOKEN=service.token(who))
     lines = [message(number, said, era) for number, (said, _) in enumerate(SAID.values(), 2)]
     greeting = [] if era == VERSION else [json.dumps(INITIALIZE).encode()]
     answers = []
-    with spoken_to(server) as (say, hear):
+    with spoken_to(_command(tmp_path, request, who, on)) as (say, hear):
         for line in greeting + lines:
             say(line)
             answers.append(hear())

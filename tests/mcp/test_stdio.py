@@ -263,6 +263,29 @@ def test_a_call_that_is_not_there_cannot_be_cancelled_and_the_next_is_answered(
     assert listed["result"]["tools"]
 
 
+@pytest.mark.parametrize("line", ["[]", "7", r'["\ud800"]', r'"\ud800"', r'[{"a": "\ud800"}]'])
+def test_what_is_no_object_is_no_message(command: StdioServerParameters, line: str) -> None:
+    refused, listed = said_and_answered(command, line, json.dumps(modern("tools/list", {})))
+    assert refused["error"]["data"] == {"code": "invalid_field"}
+    assert listed["result"]["tools"]
+
+
+def test_whoever_hangs_up_while_changes_are_waited_for_ends_the_command(
+    command: StdioServerParameters,
+) -> None:
+    listen = modern("subscriptions/listen", {"notifications": {"resourceSubscriptions": []}})
+    with subprocess.Popen(
+        [command.command, *command.args], env=command.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(listen).encode() + b"\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        process.stdin.close()
+        assert process.wait(4) == 0
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_ends_the_command(command: StdioServerParameters) -> None:
     with subprocess.Popen(
@@ -293,5 +316,5 @@ def test_without_standard_input_the_command_says_who_would_speak_to_it(
     )
     assert (done.returncode, done.stderr) == (
         1,
-        "invalid_field: An agent speaks to this over standard input, which is closed.\n",
+        "invalid_field: An agent speaks to this over standard input and output; one of them is closed.\n",
     )

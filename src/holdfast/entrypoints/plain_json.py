@@ -1,5 +1,5 @@
 """JSON from outside, by the same rules at every door: UTF-8, each name once, neither too deep nor of too many values,
-without NaN or Infinity."""
+without NaN, Infinity or numbers that come to it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def decode(text: str, around: int = 0) -> Any:
     if not _is_utf8(text):
         raise ValueError("it is not valid UTF-8")
     try:
-        value = _decode(text) if _MAY_BE_HUGE.search(text) is None else _decode_with_care(text)
+        value = _decode(text)
     except RecursionError:
         raise TooDeep from None
     deepest = DEPTH + around
@@ -59,6 +59,7 @@ def _no_constant(name: str) -> Any:
 
 
 def _finite(number: str) -> float:
+    """One beyond all others could not be said again to the next door."""
     value = float(number)
     if math.isinf(value):
         raise ValueError("a number is out of range")
@@ -74,12 +75,7 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
-_decode = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant).decode
-_decode_with_care = json.JSONDecoder(
-    object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite
-).decode
-_MAY_BE_HUGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")
-"""Only where this is found can a number be beyond all others, which the next door could not say again."""
+_decode = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite).decode
 
 
 def _depth(value: Any) -> int:

@@ -123,9 +123,8 @@ def weighed(profile: Profile, content: Content, words: str | None = None) -> tup
 def words_of(content: Content) -> str:
     """Everything a model may come to see of it."""
     named = "" if is_made(content.key) else content.key
-    labels = (content.hint, named, content.category, content.speaker, content.conversation, content.namespace)
-    said = [label for label in labels if label]
-    return "\n".join((content.text, *said, *content.tags)) if said or content.tags else content.text
+    labels = content.hint, named, content.category, content.speaker, content.conversation, content.namespace
+    return "\n".join(filter(None, (content.text, *labels, *content.tags)))
 
 
 def _traced(

@@ -83,9 +83,12 @@ def _done(me: Any, row: Call, given: dict[str, Any], told: dict[str, Any]) -> An
     seat = getattr(me, "_seat", None)
     if seat is None:
         from holdfast.entrypoints.http.asking import sending
+        from holdfast.surfaces.wire.fields import Told
 
         rows = {
-            field.parameter: told[field.name] for field in row.fields if field.of and field.parameter in given
+            field.parameter: Told(told[field.name])
+            for field in row.fields
+            if field.of and isinstance(told.get(field.name), list)
         }
         return sending(row.run)(me, **given | rows)
     result = row.run(row.surface(seat), **given)

@@ -14,13 +14,22 @@ from urllib.parse import quote
 
 import httpx2
 
-from holdfast.entrypoints.mcp.messages import Message, Unreadable, of, read_message, refusal, version_of
+from holdfast.entrypoints.mcp.messages import (
+    Message,
+    Unreadable,
+    is_awaited,
+    of,
+    read_message,
+    refusal,
+    version_of,
+)
 
 NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 SESSION = "mcp-session-id"
 UNREACHABLE = -32_000
 CONNECT_SECONDS = 10.0
 AGAIN_SECONDS = 1.0
+HANG_UP_SECONDS = 5.0
 _PLAIN = re.compile(r"(?! )[\x20-\x7E]*(?<! )")
 
 
@@ -44,6 +53,7 @@ class Bridge:
         self._writing = writing
         self._of_session: dict[str, str] = {}
         self._asked: dict[Any, asyncio.Task[None]] = {}
+        self._streams: set[asyncio.Task[None]] = set()
         self._greeting: Message | None = None
         self._one_at_a_time = asyncio.Lock()
         self._watched: dict[str, Message] = {}
@@ -67,9 +77,18 @@ class Bridge:
                     listening = asyncio.create_task(self._listen())
                 else:
                     self._start(message)
-            await asyncio.gather(*self._asked.values(), return_exceptions=True)
             if listening is not None:
                 listening.cancel()
+            await self._hang_up()
+
+    async def _hang_up(self) -> None:
+        """What was asked is still answered, unless it waits for changes or for a person: nobody is there any more."""
+        for task in self._streams:
+            task.cancel()
+        if self._asked:
+            _, left = await asyncio.wait(self._asked.values(), timeout=HANG_UP_SECONDS)
+            for task in left:
+                task.cancel()
 
     async def _lines(self) -> AsyncIterator[str]:
         while line := await asyncio.to_thread(self._reading.readline):
@@ -86,6 +105,9 @@ class Bridge:
         task = asyncio.create_task(self._pass_on(message))
         key = _known_by(of(message, "id"), task) if of(message, "method") else task
         self._asked[key] = task
+        if of(message, "method") == "subscriptions/listen":
+            self._streams.add(task)
+            task.add_done_callback(self._streams.discard)
         task.add_done_callback(lambda _: self._asked.pop(key, None))
 
     async def _pass_on(self, message: Any, *, again: bool = True) -> None:
@@ -117,8 +139,8 @@ class Bridge:
                 self._say(told)
             return
         body = await answered.aread()
-        if of(message, "method") and "id" not in message:
-            return  # it asked nothing
+        if not is_awaited(message):
+            return
         if not body:
             if answered.status_code >= 400:
                 self._refuse(message, f"The server answered {answered.status_code}.")

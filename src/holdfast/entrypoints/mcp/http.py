@@ -22,10 +22,9 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.responses import JSONResponse
 
-from holdfast.domain.errors import InvalidJson, Unavailable
+from holdfast.domain.errors import Unavailable
 from holdfast.domain.principal import Caller
 from holdfast.entrypoints.mcp.messages import (
-    PARSE_ERROR,
     Instead,
     Unreadable,
     has_half,
@@ -149,10 +148,7 @@ def open_door(memory: Running, settings: Settings, state_key: bytes) -> AgentDoo
 def _read(body: bytes, scope: Any) -> bytes:
     """The body as the SDK can read it. Arguments that it could not go round it, in the scope; since 2026-07-28 it can,
     and binds what the client carries between two calls to them."""
-    try:
-        text = body.decode()
-    except UnicodeDecodeError:
-        raise Unreadable(PARSE_ERROR, InvalidJson("The body is not valid UTF-8.")) from None
+    text = body.decode("utf-8", "surrogateescape")
     message = read_message(text, patient=False)
     if isinstance(message, Instead):
         return json.dumps(message).encode()

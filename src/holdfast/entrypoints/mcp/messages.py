@@ -52,8 +52,10 @@ def read_message(text: str, *, patient: bool = True) -> Any:
     except ValueError as error:
         return _refused(PARSE_ERROR, InvalidJson(f"This is not JSON: {error}."), _leniently(text))
     if not isinstance(message, dict):
-        return message
-    if "id" in message and "method" in message and id_of(message) is None:
+        return _refused(INVALID_REQUEST, InvalidField("A message is one JSON object."), None)
+    if "method" not in message and "id" in message and not _is_answer(message):
+        return _refused(INVALID_REQUEST, InvalidField("This is no answer."), message)
+    if "method" in message and "id" in message and id_of(message) is None:
         return _refused(INVALID_REQUEST, InvalidField("An id is a text or a whole number."), message)
     if _is_call(message) and not isinstance(message["params"].get("arguments"), dict | None):
         return _refused(INVALID_PARAMS, InvalidJson("Say the arguments as a JSON object."), message)
@@ -90,6 +92,19 @@ def version_of(message: Any) -> str | None:
 
 def of(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, dict) else None
+
+
+def is_awaited(message: Any) -> bool:
+    """Whether its sender waits for an answer: not to a notification, nor to an answer of its own."""
+    return not isinstance(message, dict) or ("method" in message) == ("id" in message)
+
+
+def _is_answer(message: Message) -> bool:
+    error = message.get("error")
+    return message.get("jsonrpc") == "2.0" and (
+        isinstance(message.get("result"), dict)
+        or (isinstance(of(error, "code"), int) and isinstance(of(error, "message"), str))
+    )
 
 
 def _is_call(message: Message) -> bool:

@@ -219,6 +219,10 @@ def to_texts(fields: Sequence[Field], said: Mapping[str, Any]) -> list[tuple[str
 _PYTHON = {Kind.WHOLE: int, Kind.SWITCH: bool}
 
 
+class Told(list[Any]):
+    """Rows in the words of the wire, as somebody wrote them: the other side judges each."""
+
+
 def said_by(fields: Sequence[Field], given: Mapping[str, Any]) -> dict[str, Any]:
     """The other way round: the arguments of a call as they are sent."""
     said: dict[str, Any] = {}
@@ -231,8 +235,8 @@ def said_by(fields: Sequence[Field], given: Mapping[str, Any]) -> dict[str, Any]
         if field.kind is Kind.WHOLE and isinstance(value, float) and value.is_integer():
             raise field.wrong(f"`{field.name}` is a whole number.")  # JSON would make one of 1.0
         if value is not None and isinstance(value, bytes) == (field.kind is Kind.DATA):
-            rows = field.of and isinstance(value, Iterable) and not isinstance(value, str | Mapping)
-            said[field.name] = [_said_row(field.of, row) for row in value] if rows else sendable(value)
+            is_rows = field.of and isinstance(value, Iterable) and not isinstance(value, str | Mapping | Told)
+            said[field.name] = [_said_row(field.of, row) for row in value] if is_rows else sendable(value)
     return said
 
 

@@ -8,6 +8,7 @@ from holdfast.domain.errors import (
     InvalidKey,
     InvalidScope,
     MissingField,
+    NotFound,
 )
 from holdfast.domain.principal import ID_BYTES
 from holdfast.domain.retention import CENTURY_SECONDS
@@ -56,7 +57,7 @@ KEY = field(
     bounds=NAME,
 )
 KNOWN_KEY = field("key", Kind.TEXT, "The memory's name.", "konflux/deploy", wrong=InvalidKey)
-ID = field("id", Kind.ID, "The memory's id.")
+ID = field("id", Kind.ID, "The memory's id.", wrong=NotFound)
 SPACE = field(
     "space", Kind.TEXT, "A space by id, reference or kind:reference; default: your own.", "user:alice"
 )
