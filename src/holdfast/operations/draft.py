@@ -67,29 +67,33 @@ class Asked(NamedTuple):
 
 def check_draft(limits: Limits, caller: Caller, profile: Profile, draft: Draft) -> Content:
     """Every check that needs no store; an empty key is still to be made."""
+    (
+        text, _, hint, category, tags, _, always_inject, encrypted, namespace, conversation, speaker, at,
+        expected_revision, idempotency_key, *_,
+    ) = draft  # fmt: skip
     key = _key(limits, profile, draft)
-    category = _label("category", draft.category, limits) or profile.default_category
+    category = _label("category", category, limits) or profile.default_category
     if profile.reserved_heads:
         refuse_reserved(key, category, profile.reserved_heads)
-    if draft.encrypted is not False:
-        check_flag("encrypted", draft.encrypted)
-    if draft.always_inject is not None:
-        check_flag("always_inject", draft.always_inject)
-    if draft.expected_revision is not None:
-        check_revision(draft.expected_revision)
-    if draft.idempotency_key is not None:
-        check_idempotency_key(draft.idempotency_key)
+    if encrypted is not False:
+        check_flag("encrypted", encrypted)
+    if always_inject is not None:
+        check_flag("always_inject", always_inject)
+    if expected_revision is not None:
+        check_revision(expected_revision)
+    if idempotency_key is not None:
+        check_idempotency_key(idempotency_key)
     body = _body(limits, profile, draft)
-    namespace = "" if draft.namespace == "" else _label("namespace", draft.namespace, limits)
-    hint = "" if draft.hint is None else check_hint(draft.hint, limits).strip()
-    media_type = profile.media_type if isinstance(draft.text, str) else BYTES
-    tags = () if draft.tags is None else check_tags(draft.tags, limits)
-    conversation = None if draft.conversation is None else _label("conversation", draft.conversation, limits)
-    speaker = None if draft.speaker is None else _label("speaker", draft.speaker, limits)
-    at_us = None if draft.at is None else check_moment("at", draft.at)
+    namespace = "" if namespace == "" else _label("namespace", namespace, limits)
+    hint = "" if hint is None else check_hint(hint, limits).strip()
+    media_type = profile.media_type if isinstance(text, str) else BYTES
+    labels = () if tags is None else check_tags(tags, limits)
+    conversation = None if conversation is None else _label("conversation", conversation, limits)
+    speaker = None if speaker is None else _label("speaker", speaker, limits)
+    at_us = None if at is None else check_moment("at", at)
     who, restores = provenance_of(caller), None
     columns = (
-        key, body, who, namespace, hint, media_type, category, tags, conversation or None, speaker or None, at_us,
+        key, body, who, namespace, hint, media_type, category, labels, conversation or None, speaker or None, at_us,
         _CREATED, restores, _NO_SOURCES, _NOT_REMOVED,
     )  # fmt: skip
     content: Content = _tuple(Content, columns)

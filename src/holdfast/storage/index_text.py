@@ -68,8 +68,9 @@ def index_text(key: DataKey, content: Content, body: list[bytes] | None) -> tupl
     tags = _digested(" ".join(content.tags)) if content.tags else b""
     name = b"" if is_made(content.key) else _digested(_parted(content.key))
     said = digested(content.text) if body is None else body
-    blinds, at, fields = blind_digests(key, b"".join((hint, tags, name, *said))), 0, []
-    for digests in (hint, tags, name, *said):
+    parts = hint, tags, name, *said
+    blinds, at, fields = blind_digests(key, b"".join(parts)), 0, []
+    for digests in parts:
         end = at + len(digests) // BLOCK_BYTES
         fields.append(written(sorted(blinds[at:end])))
         at = end
