@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import json
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import httpx2
-from mcp import Client
+from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ElicitResult
@@ -27,6 +29,8 @@ INITIALIZE = {
         "clientInfo": {"name": "test", "version": "1"},
     },
 }
+PATIENCE = 4.0
+"""Seconds within which a command ends whose client has gone."""
 Talk = Callable[[Client], Awaitable[Any]]
 
 
@@ -118,3 +122,31 @@ def modern(method: str, params: dict[str, Any], capabilities: dict[str, Any] | N
         "io.modelcontextprotocol/clientCapabilities": capabilities or {},
     }
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+
+
+class Agent:
+    """`holdfast mcp` while it runs, spoken to line by line."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+
+    def say(self, line: bytes | str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write((line if isinstance(line, bytes) else line.encode()) + b"\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> Any:
+        assert self.process.stdout is not None
+        return json.loads(self.process.stdout.readline())
+
+
+@contextmanager
+def spoken_to(server: StdioServerParameters, *, ends_with: int = 0) -> Iterator[Agent]:
+    """Hangs up in the end."""
+    with subprocess.Popen(
+        [server.command, *server.args], env=server.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        yield Agent(process)
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(PATIENCE) == ends_with

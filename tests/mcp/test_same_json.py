@@ -1,9 +1,7 @@
 """The same text as the arguments of one call, at every door that reads JSON: each says the same code."""
 
 import json
-import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ from mcp import StdioServerParameters
 from holdfast.entrypoints.mcp.messages import Unreadable, read_message
 from holdfast.entrypoints.plain_json import MOST_VALUES
 from tests.http.serving import REQUEST_BYTES, Service
-from tests.mcp.talking import INITIALIZE, VERSION, modern
+from tests.mcp.talking import INITIALIZE, VERSION, modern, spoken_to
 from tests.mcp.test_stdio import parameters
 
 DEEP = 10_000
@@ -60,27 +58,6 @@ def message(number: int, said: bytes, era: str) -> bytes:
         whole = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call}
     before, after = json.dumps(whole).encode().split(MARK.encode())
     return before + said + after
-
-
-@contextmanager
-def spoken_to(
-    server: StdioServerParameters,
-) -> Iterator[tuple[Callable[[bytes | str], None], Callable[[], Any]]]:
-    """The command while it runs, how to say a line to it, and how to hear the next."""
-    with subprocess.Popen(
-        [server.command, *server.args], env=server.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
-        stdin, stdout = process.stdin, process.stdout
-        assert stdin is not None
-        assert stdout is not None
-
-        def say(line: bytes | str) -> None:
-            stdin.write((line if isinstance(line, bytes) else line.encode()) + b"\n")
-            stdin.flush()
-
-        yield say, lambda: json.loads(stdout.readline())
-        stdin.close()
-        assert process.wait() == 0
 
 
 def code(answer: Any) -> str | None:
@@ -174,17 +151,17 @@ def test_an_answer_that_cannot_be_read_is_none_and_whoever_waits_for_it_is_told(
 ) -> None:
     capable: Any = {**INITIALIZE["params"], "capabilities": {"elicitation": {}}}  # type: ignore[dict-item]
     forget = {"name": "forget", "arguments": {"scope": "all"}}
-    with spoken_to(_command(tmp_path, request, who, on)) as (say, hear):
-        say(json.dumps(INITIALIZE | {"params": capable}))
-        hear()
-        say('{"jsonrpc": "2.0", "method": "notifications/initialized"}')
-        say(json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": forget}))
-        asked = hear()
+    with spoken_to(_command(tmp_path, request, who, on)) as agent:
+        agent.say(json.dumps(INITIALIZE | {"params": capable}))
+        agent.hear()
+        agent.say('{"jsonrpc": "2.0", "method": "notifications/initialized"}')
+        agent.say(json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": forget}))
+        asked = agent.hear()
         assert asked["method"] == "elicitation/create"
-        say(f'{{"jsonrpc": "2.0", "id": {json.dumps(asked["id"])}, {said}}}')
-        answered = hear()
-        say('{"jsonrpc": "2.0", "id": 3, "method": "ping"}')
-        assert hear()["id"] == 3
+        agent.say(f'{{"jsonrpc": "2.0", "id": {json.dumps(asked["id"])}, {said}}}')
+        answered = agent.hear()
+        agent.say('{"jsonrpc": "2.0", "id": 3, "method": "ping"}')
+        assert agent.hear()["id"] == 3
     assert (answered["id"], code(answered)) == (2, "confirmation_required")
 
 
@@ -200,10 +177,10 @@ def test_mcp_over_stdio(tmp_path: Path, request: pytest.FixtureRequest, who: str
     lines = [message(number, said, era) for number, (said, _) in enumerate(SAID.values(), 2)]
     greeting = [] if era == VERSION else [json.dumps(INITIALIZE).encode()]
     answers = []
-    with spoken_to(_command(tmp_path, request, who, on)) as (say, hear):
+    with spoken_to(_command(tmp_path, request, who, on)) as agent:
         for line in greeting + lines:
-            say(line)
-            answers.append(hear())
+            agent.say(line)
+            answers.append(agent.hear())
     answers = answers[len(greeting) :]
     assert [code(answer) for answer in answers] == CODES
     unknown = {"unclosed", "no JSON", "10,000 deep", "a number of 5,000 digits"}

@@ -16,7 +16,7 @@ from mcp_types import INVALID_PARAMS, PARSE_ERROR, CallToolResult
 
 import holdfast
 from tests.http.serving import Service
-from tests.mcp.talking import INITIALIZE, NOBODY, Person, call, modern, text
+from tests.mcp.talking import INITIALIZE, NOBODY, PATIENCE, Person, call, modern, spoken_to, text
 
 KEY = "5e" * 32
 HALF = "\ud800"
@@ -160,22 +160,11 @@ def test_what_an_agent_remembers_over_stdio_is_there_for_rest(
 
 def said_and_answered(server: StdioServerParameters, *lines: str) -> list[Any]:
     """What each line is answered; the last one has an answer of its own."""
-    with subprocess.Popen(
-        [server.command, *server.args],
-        env=server.env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        answers = []
+    answers = []
+    with spoken_to(server) as agent:
         for line in lines:
-            process.stdin.write(line + "\n")
-            process.stdin.flush()
-            answers.append(json.loads(process.stdout.readline()))
-        process.stdin.close()
-        assert process.wait() == 0
+            agent.say(line)
+            answers.append(agent.hear())
     return answers
 
 
@@ -274,34 +263,18 @@ def test_whoever_hangs_up_while_changes_are_waited_for_ends_the_command(
     command: StdioServerParameters,
 ) -> None:
     listen = modern("subscriptions/listen", {"notifications": {"resourceSubscriptions": []}})
-    with subprocess.Popen(
-        [command.command, *command.args], env=command.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(json.dumps(listen).encode() + b"\n")
-        process.stdin.flush()
-        process.stdout.readline()
-        process.stdin.close()
-        assert process.wait(4) == 0
+    with spoken_to(command) as agent:
+        agent.say(json.dumps(listen))
+        agent.hear()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_ends_the_command(command: StdioServerParameters) -> None:
-    with subprocess.Popen(
-        [command.command, *command.args],
-        env=command.env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(json.dumps(modern("tools/list", {})) + "\n")
-        process.stdin.flush()
-        process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == -signal.SIGINT
+    with spoken_to(command, ends_with=-signal.SIGINT) as agent:
+        agent.say(json.dumps(modern("tools/list", {})))
+        agent.hear()
+        agent.process.send_signal(signal.SIGINT)
+        agent.process.wait(PATIENCE)
 
 
 def test_without_standard_input_the_command_says_who_would_speak_to_it(
@@ -316,5 +289,5 @@ def test_without_standard_input_the_command_says_who_would_speak_to_it(
     )
     assert (done.returncode, done.stderr) == (
         1,
-        "invalid_field: An agent speaks to this over standard input and output; one of them is closed.\n",
+        "invalid_field: An agent speaks to this over standard input, which is closed.\n",
     )

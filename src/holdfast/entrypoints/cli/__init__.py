@@ -54,7 +54,7 @@ def run(arguments: list[str]) -> int:
     read the output has gone."""
     said = Said()
     # Boxes and colours are for a terminal; what goes into a pipe is plain.
-    app.rich_markup_mode = "rich" if sys.stdout is not None and sys.stdout.isatty() else None
+    app.rich_markup_mode = "rich" if sys.stdout.isatty() else None
     _never_fail_to_encode()
     try:
         code = _carried_out(arguments or ["--help"], said)

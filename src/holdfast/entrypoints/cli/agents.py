@@ -26,8 +26,8 @@ def mcp(
     """Speak MCP over standard input and output, on the local store or on the server that HOLDFAST_URL names."""
     from holdfast.domain.errors import InvalidField, Unavailable
 
-    if sys.stdin is None or sys.stdout is None:
-        raise InvalidField("An agent speaks to this over standard input and output; one of them is closed.")
+    if sys.stdin is None:
+        raise InvalidField("An agent speaks to this over standard input, which is closed.")
     signal(SIGINT, SIG_DFL)  # a thread waits for the next line, and nothing else would end that wait
     settings = settings_of(data, subject=subject)
     if settings.url:
