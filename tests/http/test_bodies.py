@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from holdfast.domain.errors import InvalidJson, TooLarge
-from holdfast.entrypoints.http.answers import LARGE
 from holdfast.entrypoints.http.bodies import read_json
-from holdfast.entrypoints.plain_json import MOST_VALUES
+from holdfast.entrypoints.plain_json import LARGE, MOST_VALUES
 from holdfast.surfaces.wire.fields import MOST_ITEMS
 from tests.http.serving import REQUEST_BYTES, Service, code
 

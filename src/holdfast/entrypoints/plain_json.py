@@ -10,6 +10,8 @@ from typing import Any
 
 from holdfast.domain.errors import TooLarge
 
+LARGE = 128 * 1024
+"""What has more bytes is read and compressed in a thread, so that the loop goes on."""
 DEPTH = 32
 MOST_VALUES = 500_000
 """At once: millions of small ones keep the interpreter busy for seconds, whatever becomes of them."""

@@ -21,6 +21,7 @@ from holdfast.domain.errors import (
 )
 from holdfast.entrypoints.http.authenticate import challenge
 from holdfast.entrypoints.http.tokens import reason_of
+from holdfast.entrypoints.plain_json import LARGE
 
 Send = Callable[[Any], Awaitable[None]]
 Headers = tuple[tuple[bytes, bytes], ...]
@@ -36,8 +37,6 @@ NOT_MODIFIED = 304
 GZIP_BYTES = 1_024
 """Below this compressing costs more than it saves."""
 GZIP_LEVEL = 5
-LARGE = 128 * 1024
-"""What has more bytes is read and compressed in a thread, so that the loop goes on."""
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 

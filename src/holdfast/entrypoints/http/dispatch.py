@@ -22,7 +22,6 @@ from holdfast.domain.errors import (
 from holdfast.domain.limits import check_idempotency_key
 from holdfast.entrypoints import calling
 from holdfast.entrypoints.http.answers import (
-    LARGE,
     NO_STORE,
     Answer,
     answer,
@@ -35,6 +34,7 @@ from holdfast.entrypoints.http.limits import RateLimit
 from holdfast.entrypoints.http.router import Router
 from holdfast.entrypoints.http.routes import BASE, OWN_SPACE, ROUTES, Route
 from holdfast.entrypoints.opening import Running
+from holdfast.entrypoints.plain_json import LARGE
 from holdfast.operations.answers import Remembered
 from holdfast.surfaces.wire.answers import REMEMBERED, STORED
 from holdfast.surfaces.wire.call import Call

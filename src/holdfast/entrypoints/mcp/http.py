@@ -36,6 +36,7 @@ from holdfast.entrypoints.mcp.server import SeatOf, build_server
 from holdfast.entrypoints.mcp.tools import DOOR, Surface, surface_named
 from holdfast.entrypoints.mcp.watching import Watching
 from holdfast.entrypoints.opening import Running
+from holdfast.entrypoints.plain_json import LARGE
 from holdfast.settings import Settings
 from holdfast.surfaces.seat import Seat
 from holdfast.wiring import is_postgres
@@ -44,8 +45,6 @@ CALLER = "holdfast.caller"
 """Where in a scope the caller stands."""
 DEFAULT = "core"
 Build = Callable[[Surface, SeatOf, Watching, bytes | None], Server[Any]]
-LARGE = 128 * 1024
-"""What has more bytes is read in a thread, so that the loop goes on."""
 _SESSION = b"mcp-session-id"
 _VERSION = b"mcp-protocol-version"
 

@@ -59,7 +59,7 @@ def read_message(text: str, *, patient: bool = True) -> Any:
         return _refused(INVALID_REQUEST, InvalidField("An id is a text or a whole number."), message)
     if _is_call(message) and not isinstance(message["params"].get("arguments"), dict | None):
         return _refused(INVALID_PARAMS, InvalidJson("Say the arguments as a JSON object."), message)
-    if _ESCAPED_HALF.search(text) and not _can_be_sent(without_arguments(message)):
+    if has_half(text, without_arguments(message)):
         return _refused(INVALID_PARAMS, InvalidField("This holds half a character."), message)
     return message
 
