@@ -26,6 +26,7 @@ from bench.measure import CACHE, Cost, Line, Options, Turns, clocks, cost_of, co
 from bench.notes import Note, notes
 from bench.watching import Statement, counting_commits, counting_syncs, recording
 from holdfast.entrypoints.python import Own
+from holdfast.storage.sqlite.store import SqliteStore
 
 CALLERS = 64
 BEFORE = 20
@@ -36,8 +37,9 @@ EACH = 32
 ALONE = 512
 """Measured writes of one caller."""
 TURNS = 7
-QUEUE_SECONDS = 0.15
-"""Within this time 64 callers have prepared their writes and wait for the writer."""
+QUEUE_SECONDS = 10.0
+"""Within this time 64 callers wait for the writer, however busy the machine is."""
+LOOK_SECONDS = 0.005
 LOCK_MS = 10_000
 """The store tidies itself when it is quiet; the lock waits for that."""
 
@@ -207,12 +209,19 @@ class _Product:
                 pool.submit(_write_all, door, notes(_name(caller), 1, self._written))
                 for caller, door in enumerate(self._doors)
             ]
-            time.sleep(QUEUE_SECONDS)
+            self._until_all_wait()
             lock.execute("ROLLBACK").fetchall()
             lock.close()
             for done in waiting:
                 done.result()
         self._written += 1
+
+    def _until_all_wait(self) -> None:
+        store = self._doors[0]._seat.engine.sealed.store
+        assert isinstance(store, SqliteStore)
+        until = time.monotonic() + QUEUE_SECONDS
+        while len(store._writer._line) < self._callers and time.monotonic() < until:
+            time.sleep(LOOK_SECONDS)
 
 
 def _write_all(door: Own, rows: list[Note], barrier: Barrier | None = None) -> None:

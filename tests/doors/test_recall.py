@@ -74,6 +74,17 @@ def test_hint_tags_and_key_are_found_too_and_weigh_more_than_the_text(alice: Own
     assert found(alice, "walrus")[-1] == "in/text"
 
 
+def test_hint_and_tags_that_a_second_write_leaves_out_still_find_it_and_those_it_says_anew_do(
+    alice: Own,
+) -> None:
+    alice.remember("first", key="k", hint="walrus", tags=["heron"])
+    alice.remember("second", key="k")
+    assert found(alice, "walrus") == found(alice, "heron") == found(alice, "second") == ["k"]
+    alice.remember("third", key="k", hint="otter", tags=["stork"])
+    assert found(alice, "otter") == found(alice, "stork") == ["k"]
+    assert found(alice, "walrus") == found(alice, "heron") == found(alice, "second") == []
+
+
 def test_a_fact_a_store_entry_and_ones_own_files_are_found_beside_notes(memory: Memory, alice: Own) -> None:
     alice.facts.store("pet", "A tame walrus")
     alice.remember("The walrus sleeps", key="note")

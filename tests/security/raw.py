@@ -124,7 +124,7 @@ def traces_of(folder: Path, memory: holdfast.Memory, entry: UUID) -> Traces:
     if head.length:
         for content in contents:
             for data_key in keys.all():
-                for field in index_text(data_key, content, None)[0]:
+                for field in index_text(data_key, content)[0]:
                     # FTS5 leaves out what a term shares with the one before it: a few characters at the front.
                     for term in field.split():
                         found |= {("term", term.encode()), ("end of a term", term[4:].encode())}

@@ -12,7 +12,7 @@ from time import sleep
 import pytest
 
 from holdfast.contracts.rows import RuleRow, SpaceCounts
-from holdfast.contracts.storage import Transaction
+from holdfast.contracts.storage import Job, Transaction, Unprepared
 from holdfast.domain.ids import new_space_id
 from holdfast.storage.sqlite import tasks
 from holdfast.storage.sqlite.connections import MemoryConnection
@@ -77,6 +77,44 @@ def test_callers_who_wait_together_are_committed_by_the_writer(store: SqliteStor
         sleep(0.1)
         held.release()
         assert {one.result(SECONDS).name for one in running} == {WRITER}
+
+
+def test_who_commits_for_many_prepares_all_of_them_before_the_first_is_run(store: SqliteStore) -> None:
+    done: list[str] = []
+
+    def prepare() -> Job[None]:
+        done.append("prepared")
+        return lambda _tx: done.append("run")
+
+    held = Held(store)
+    with ThreadPoolExecutor(CALLERS) as pool:
+        running = [pool.submit(store.write, Unprepared(prepare)) for _ in range(CALLERS)]
+        sleep(0.1)
+        held.release()
+        assert not wait(running, SECONDS).not_done
+    assert done == ["prepared"] * CALLERS + ["run"] * CALLERS
+
+
+def test_what_cannot_be_prepared_takes_nothing_from_the_others(store: SqliteStore) -> None:
+    def refuse() -> Job[None]:
+        raise ChangedMindError
+
+    held = Held(store)
+    with ThreadPoolExecutor(CALLERS) as pool:
+        refused = pool.submit(store.write, Unprepared(refuse))
+        others = [
+            pool.submit(store.write, Unprepared(partial(partial, rule, name=f"{n}")))
+            for n in range(1, CALLERS)
+        ]
+        sleep(0.1)
+        held.release()
+        assert not wait([refused, *others], SECONDS).not_done
+    assert isinstance(refused.exception(), ChangedMindError)
+    assert {row.role for row in store.rules.all()} == {f"{n}" for n in range(1, CALLERS)}
+
+
+def test_a_job_without_company_is_prepared_as_it_runs(store: SqliteStore) -> None:
+    assert store.write(Unprepared(lambda: who_runs)) is current_thread()
 
 
 def test_nobody_waits_for_the_main_thread_to_wake_them(

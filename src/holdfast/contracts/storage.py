@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
 from holdfast.contracts.agents import AgentReads, AgentWrites
@@ -396,6 +396,18 @@ class Transaction(Protocol):
 
 
 Job = Callable[[Transaction], T]
+
+
+class Unprepared(Generic[T]):
+    """A job that is still to be prepared, by whoever runs it: one who runs many may prepare them all first."""
+
+    __slots__ = ("prepare",)
+
+    def __init__(self, prepare: Callable[[], Job[T]]) -> None:
+        self.prepare = prepare
+
+    def __call__(self, tx: Transaction) -> T:
+        return self.prepare()(tx)
 
 
 class Store(Protocol):

@@ -6,13 +6,12 @@ import time
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TypeVar
 
 from holdfast.contracts.answer import Answer
 from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
-from holdfast.contracts.storage import Job, Transaction
+from holdfast.contracts.storage import Job, Unprepared
 from holdfast.domain.access import ALL_RULES, Rules
 from holdfast.domain.agent import AgentSettings
 from holdfast.domain.limits import Limits
@@ -151,7 +150,7 @@ class Engine:
         return self.sealed.store.write(work.prepare())
 
     def _job(self, work: Write[T]) -> Job[T]:
-        return partial(_prepared, work) if work.brief and self.sealed.store.crowded else work.prepare()
+        return Unprepared(work.prepare) if work.brief and self.sealed.store.crowded else work.prepare()
 
     def _begin(self) -> None:
         """What is written may open spaces to callers, and will have to be derived from."""
@@ -165,7 +164,3 @@ class Engine:
     def refresh(self, stale: StaleKeys) -> None:
         for space in stale.args:
             self.sealed.keyring.drop(space)
-
-
-def _prepared(work: Write[T], tx: Transaction) -> T:
-    return work.prepare()(tx)

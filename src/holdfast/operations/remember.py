@@ -51,7 +51,7 @@ from holdfast.operations.resolve import (
     seek,
     seen,
 )
-from holdfast.storage.index_text import digested
+from holdfast.storage.index_text import Words, index_text
 from holdfast.storage.sealed import Head, Place
 from holdfast.storage.sealed_transaction import SealedTransaction, State
 
@@ -77,7 +77,7 @@ class _Ready(NamedTuple):
     redactions: Redactions
     request: bytes
     indexed: bool
-    body: list[bytes] | None
+    words: Words | None
     superseded: tuple[Sought, Place] | None
     advice: tuple[Advice, ...]
     quarantined: bool
@@ -210,13 +210,13 @@ def _prepare(engine: Engine, asked: Asked, entered: Entered, place: Place, now: 
         content, advice, quarantined = judged(
             engine, entered.caller, profile, content, now, draft.source, draft.derived_from, words
         )
-    indexed = profile.indexed and not draft.encrypted
     expires_us = profile.retention.expires_us(draft.ttl, now)
     request = b"" if draft.idempotency_key is None else _request(engine, entered, profile, draft)
-    body = digested(content.text) if indexed else None
+    indexed = profile.indexed and not draft.encrypted
+    terms = index_text(place.key, content) if indexed else None
     superseded = None if draft.supersedes is None else _sought(engine, asked, entered.caller, now)
     columns = (
-        entered, place, profile, draft, content, expires_us, redactions, request, indexed, body, superseded,
+        entered, place, profile, draft, content, expires_us, redactions, request, indexed, terms, superseded,
         advice, quarantined,
     )  # fmt: skip
     ready: _Ready = _tuple(_Ready, columns)
@@ -335,8 +335,8 @@ def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
             (ready.expires_us, bool(ready.draft.always_inject), ready.draft.encrypted, ready.quarantined),
         ),
         indexed=ready.indexed,
+        words=ready.words,
         cap=engine.limits.entries if ready.profile.may_crowd else engine.limits.entries // 2,
-        body=ready.body,
     )
 
 
@@ -345,6 +345,7 @@ def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) ->
     content, always = ready.content, _always_inject(ready, before)
     if before is not None and ready.profile.keeps_omitted:
         content = _keep_omitted(content, before.content, ready.draft)
+    says_the_same = (content.hint, content.tags) == (ready.content.hint, ready.content.tags)
     return tx.revise(
         ready.place,
         head,
@@ -353,7 +354,7 @@ def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) ->
         indexed=ready.indexed,
         history=ready.profile.keeps_history,
         keep=engine.limits.revisions,
-        body=ready.body,
+        words=ready.words if says_the_same else None,
     )
 
 

@@ -10,6 +10,8 @@ from holdfast.domain.key import is_made
 from holdfast.search.analyser import analyse, analyse_chunk
 from holdfast.search.traits import chunks
 
+Words = tuple[IndexText, int]
+"""What the word index holds of an entry, and how many terms that is."""
 KNOWN_WORDS = 32_768
 _LONG_WORD = 32
 _SHORT_WORD = 5
@@ -34,12 +36,6 @@ _digests_of = _Digests().__getitem__
 """Safe between threads: what two of them forget or learn at once is only looked at again."""
 
 
-def digested(text: str) -> list[bytes]:
-    """The digests of a text's terms, for each of its chunks: what can be done for its index before it is known which
-    key it is written with."""
-    return [_digested(chunk) for chunk in chunks(text)]
-
-
 def _digested(line: str) -> bytes:
     """Of a chunk or a label, too short to reach the analyser's cap on terms."""
     return b"".join(map(_digests_of, line.split()))
@@ -59,15 +55,15 @@ def _parted(key: str) -> str:
     return key.replace("/", " ").replace("_", " ").replace("-", " ").replace(".", " ").replace(":", " ")
 
 
-def index_text(key: DataKey, content: Content, body: list[bytes] | None) -> tuple[IndexText, int]:
+def index_text(key: DataKey, content: Content) -> Words:
     """Blind terms of each field, and how many there are. Sorted, so that the index does not keep the order of words;
-    each chunk of the body (`digested`) by itself, so that a place still tells its chunk."""
+    each chunk of the body by itself, so that a place still tells its chunk."""
     if key.blocks is None:
         return _by_hash(key, content)
     hint = _digested(content.hint) if content.hint else b""
     tags = _digested(" ".join(content.tags)) if content.tags else b""
     name = b"" if is_made(content.key) else _digested(_parted(content.key))
-    said = digested(content.text) if body is None else body
+    said = [_digested(chunk) for chunk in chunks(content.text)]
     parts = hint, tags, name, *said
     blinds, at, fields = blind_digests(key, b"".join(parts)), 0, []
     for digests in parts:
@@ -79,7 +75,7 @@ def index_text(key: DataKey, content: Content, body: list[bytes] | None) -> tupl
     return text, len(blinds)
 
 
-def _by_hash(key: DataKey, content: Content) -> tuple[IndexText, int]:
+def _by_hash(key: DataKey, content: Content) -> Words:
     """The same under a key from before."""
     hint, tags, name = (sorted(blind_terms(key, terms)) for terms in label_terms(content))
     said = [sorted(blind_terms(key, analyse(chunk))) for chunk in chunks(content.text)]

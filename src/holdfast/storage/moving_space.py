@@ -117,7 +117,7 @@ def _put_entries(tx: Transaction, space: UUID, keys: SpaceKeys, rows: Sequence[E
         if key is not None and row.length and row.trashed_us is None:
             entry = open_entry(key, row)
             if entry is not None:
-                tx.terms.put(space, row.number, index_text(key, entry.content, None)[0], replaces=False)
+                tx.terms.put(space, row.number, index_text(key, entry.content)[0], replaces=False)
 
 
 def _bring_revisions(target: Store, space: UUID, rows: Sequence[RevisionRow]) -> None:

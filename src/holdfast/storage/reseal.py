@@ -37,7 +37,7 @@ def reseal_entries(tx: Transaction, space: UUID, old: DataKey, new: DataKey, lim
         )
         tx.entries.restate(space, seal_entry(new, resealed, entry.owner, content))
         if row.length and row.trashed_us is None:
-            tx.terms.put(space, row.number, index_text(new, content, None)[0], replaces=True)
+            tx.terms.put(space, row.number, index_text(new, content)[0], replaces=True)
     return len(rows)
 
 

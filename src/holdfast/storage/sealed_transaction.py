@@ -44,7 +44,7 @@ from holdfast.storage.codec import (
     sealed_row,
     superseded,
 )
-from holdfast.storage.index_text import index_text
+from holdfast.storage.index_text import Words, index_text
 from holdfast.storage.keyring import StaleKeys
 from holdfast.storage.sealed import Head, Place, Sealed
 
@@ -194,11 +194,11 @@ class SealedTransaction:
         *,
         indexed: bool,
         cap: int,
-        body: list[bytes] | None = None,
+        words: Words | None = None,
         created_us: int | None = None,
     ) -> Entry:
         key = place.key
-        text, length = _index_text(key, content, body, indexed=indexed)
+        text, length = _index_text(key, content, words, indexed=indexed)
         seq = self._advance(place.space.id, key.key_id, 1, int(length > 0), length, cap)
         name = place.space.name
         guest = 0 if name.owner == owner and name.kind is not SpaceKind.SHARED else GUEST
@@ -236,10 +236,10 @@ class SealedTransaction:
         indexed: bool,
         history: bool,
         keep: int,
-        body: list[bytes] | None = None,
+        words: Words | None = None,
     ) -> Entry:
         entry, old, key = self._opened(head), head.row, place.key
-        text, length = _index_text(key, content, body, indexed=indexed)
+        text, length = _index_text(key, content, words, indexed=indexed)
         indexed_more = int(length > 0) - int(old.length > 0)
         seq = self._advance(place.space.id, key.key_id, 0, indexed_more, length - old.length, None)
         revision = old.revision + 1
@@ -289,9 +289,7 @@ class SealedTransaction:
         self.tx.entries.restate(place.space.id, row)
         if row.length:
             key = place.keys.readable[row.key_id]
-            self.tx.terms.put(
-                place.space.id, row.number, index_text(key, entry.content, None)[0], replaces=False
-            )
+            self.tx.terms.put(place.space.id, row.number, index_text(key, entry.content)[0], replaces=False)
             self.tx.derived.fall_back(place.space.id, row.seq)
         self.tx.spaces.recount(place.space.id, entries=0, indexed=int(row.length > 0), length=row.length)
         return entry_of(place.space.id, row, entry.owner, entry.content)
@@ -300,7 +298,7 @@ class SealedTransaction:
         """Gives an entry in the trash a name, which a live one may have."""
         entry, key = self._opened(head), place.keys.readable[head.row.key_id]
         content = entry.content._replace(key=name)
-        length = index_text(key, content, None)[1] if head.row.length else 0
+        length = index_text(key, content)[1] if head.row.length else 0
         blind, labels = blind_key(key, content.namespace, name), labels_of(key, entry.partition, content)
         row = head.row._replace(key=blind, labels=labels, length=length)
         self.tx.entries.restate(place.space.id, seal_entry(key, row, entry.owner, content))
@@ -477,10 +475,13 @@ class SealedTransaction:
 
 
 def _index_text(
-    key: DataKey, content: Content, body: list[bytes] | None, *, indexed: bool
+    key: DataKey, content: Content, words: Words | None, *, indexed: bool
 ) -> tuple[IndexText | None, int]:
-    """What goes into the word index: nothing for an entry without a word."""
-    text, length = index_text(key, content, body) if indexed else (None, 0)
+    """What goes into the word index: nothing for an entry without a word. `words` are those of this content under this
+    key, where they were made before."""
+    if not indexed:
+        return None, 0
+    text, length = words or index_text(key, content)
     return text if length else None, length
 
 

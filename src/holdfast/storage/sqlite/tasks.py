@@ -74,8 +74,8 @@ class Line:
         self._enough = Condition(self._lock)
         self.is_closed = False
 
-    def __bool__(self) -> bool:
-        return bool(self._tasks)
+    def __len__(self) -> int:
+        return len(self._tasks)
 
     def join(self, task: Task) -> None:
         with self._lock:
