@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Thread
+from time import monotonic, sleep
 from typing import Any
 from uuid import UUID
 
@@ -569,6 +570,34 @@ def test_forgetting_leaves_only_the_store_and_its_log_in_the_folder(
     memory.user("bob").purge("bob/1")
 
     assert set(files(tmp_path)) <= {DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm"}
+
+
+def test_a_copy_that_cannot_be_removed_keeps_nobody_waiting_and_goes_once_it_can(
+    memory: holdfast.Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(sqlite_writer, "ERASE_SECONDS", 0.02)
+    entry = _remember(memory)
+    traces = traces_of(tmp_path, memory, entry)
+    obstacle, copy = tmp_path / f"{DATABASE}.before-v1", tmp_path / f"{DATABASE}.before-v2"
+    obstacle.mkdir()
+    shutil.copy(tmp_path / DATABASE, copy)
+
+    memory.user("ada").purge("birds/heron")
+
+    assert traces.left_in(tmp_path) == []
+    assert not copy.exists()
+    assert memory.user("ada").remember("Goes on", key="on").persisted
+    assert engine_of(memory).sealed.store.unclean
+    obstacle.rmdir()
+    _until(lambda: not engine_of(memory).sealed.store.unclean)
+    assert caplog.text.count("could not be erased yet") == 1
+
+
+def _until(holds: Callable[[], bool], seconds: float = 20) -> None:
+    deadline = monotonic() + seconds
+    while not holds():
+        assert monotonic() < deadline
+        sleep(0.01)
 
 
 def test_after_forgetting_the_log_is_empty(memory: holdfast.Memory, tmp_path: Path) -> None:

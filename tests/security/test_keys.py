@@ -12,9 +12,13 @@ import apsw
 import pytest
 
 import holdfast
+from holdfast.contracts.storage import Transaction
 from holdfast.crypto.keyfile import adopt_next_key, next_key_file, stage_next_key
 from holdfast.domain.errors import Conflict, InvalidField, Locked, NotFound, Unavailable
+from holdfast.domain.ids import new_space_id
 from holdfast.operations.rotate_keys import rotate_master
+from holdfast.operations.work import Write
+from holdfast.storage import keyring
 from holdfast.storage.sqlite import migrate as migrating
 from holdfast.storage.sqlite.migrations import Step, steps
 from tests.security.raw import (
@@ -342,6 +346,33 @@ def test_a_throw_away_key_warns_and_after_a_restart_old_rows_are_locked_and_new_
         assert own.remember("over the locked one", key="k").created
         assert own.forget("all").deleted == 3
         assert own.list().locked == 0
+
+
+def test_two_openings_with_throw_away_keys_change_and_undo_what_is_theirs_in_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each makes a key of its own for the space, and the other one's is no longer the current one."""
+    monkeypatch.setattr(keyring, "FRESH_SECONDS", 0)
+    with open_store(tmp_path, key="ephemeral") as first, open_store(tmp_path, key="ephemeral") as second:
+        ada, other = first.user("ada"), second.user("ada")
+        ada.remember("one", key="mine")
+        other.remember("two", key="theirs")
+        ada.edit("mine", text="changed")
+        other.remember("three", key="theirs")
+        assert ada.undo("mine").text == "one"
+        other.remember("four", key="theirs")
+        assert ada.rename("mine", new_key="moved").text == "one"
+        assert (ada.get("moved").revision, other.get("theirs").revision) == (4, 3)
+
+
+def test_keys_that_never_settle_are_told_by_a_code_of_the_list(tmp_path: Path) -> None:
+    with open_store(tmp_path) as memory:
+
+        def never(_tx: Transaction) -> None:
+            raise keyring.StaleKeys(new_space_id())
+
+        with pytest.raises(Unavailable):
+            engine_of(memory).write(Write(lambda: never))
 
 
 def test_an_ephemeral_store_is_refused_with_a_lasting_key_and_stays_as_it_is(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from threading import local
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from holdfast.domain.errors import Unavailable
-from holdfast.operations.engine import TRIES, Engine
+from holdfast.operations.engine import KEYS_CHANGE, TRIES, Engine
 from holdfast.operations.work import Read, Steps, Work, Write
 from holdfast.storage.keyring import StaleKeys
 from holdfast.surfaces.seat import Seat
@@ -121,7 +121,7 @@ async def carry_out_async(seat: Seat, work: Work[T]) -> T:
             return await _landing().wait_for(engine, work)
         except StaleKeys as stale:
             engine.refresh(stale)
-    return await _landing().wait_for(engine, work)
+    raise Unavailable(KEYS_CHANGE)
 
 
 class _Flight(Generic[T]):

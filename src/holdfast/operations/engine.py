@@ -14,6 +14,7 @@ from holdfast.contracts.directory import Directory
 from holdfast.contracts.storage import Job, Unprepared
 from holdfast.domain.access import ALL_RULES, Rules
 from holdfast.domain.agent import AgentSettings
+from holdfast.domain.errors import Unavailable
 from holdfast.domain.limits import Limits
 from holdfast.domain.principal import Principal
 from holdfast.domain.scrub import Scrubbed
@@ -27,6 +28,7 @@ from holdfast.storage.keyring import StaleKeys
 from holdfast.storage.sealed import Sealed
 
 TRIES = 20
+KEYS_CHANGE = "The keys of this space change again and again; try later."
 RULES_SECONDS = 1.0
 CANDIDATE_SECONDS = 1.0
 KNOWN_CALLERS = 10_000
@@ -147,7 +149,7 @@ class Engine:
                 return self.sealed.store.write(self._job(work))
             except StaleKeys as stale:
                 self.refresh(stale)
-        return self.sealed.store.write(work.prepare())
+        raise Unavailable(KEYS_CHANGE)
 
     def _job(self, work: Write[T]) -> Job[T]:
         return Unprepared(work.prepare) if work.brief and self.sealed.store.crowded else work.prepare()

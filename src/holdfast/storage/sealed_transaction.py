@@ -74,12 +74,13 @@ class SealedTransaction:
         self.tx = tx
         self.now = now
         self._ahead: dict[_Own, EntryRow | None] = {}
+        self._settled: tuple[UUID, ...] = ()
 
     # Spaces
 
     def settle(self, place: Place) -> None:
-        """Stores the space or the key that is new. Whoever was quicker wins; the write is then prepared again."""
-        if place.new_key is None:
+        """Stores the space or the key that is new, once. Whoever was quicker wins; the write is then prepared again."""
+        if place.new_key is None or place.space.id in self._settled:
             return
         if place.new_space is not None:
             if self.tx.spaces.by_name(place.new_space.name) is not None:
@@ -93,6 +94,7 @@ class SealedTransaction:
         self.tx.spaces.use_key(place.space.id, place.new_key.key_id)
         if place.new_space is None:
             self._sealed.keyring.drop(place.space.id)
+        self._settled = (*self._settled, place.space.id)
 
     def insert_key(self, row: KeyRow) -> None:
         """Stores a data key. Under a master that was rotated away meanwhile it would be lost with it."""
@@ -199,7 +201,7 @@ class SealedTransaction:
     ) -> Entry:
         key = place.key
         text, length = _index_text(key, content, words, indexed=indexed)
-        seq = self._advance(place.space.id, key.key_id, 1, int(length > 0), length, cap)
+        seq = self._advance(place, 1, int(length > 0), length, cap)
         name = place.space.name
         guest = 0 if name.owner == owner and name.kind is not SpaceKind.SHARED else GUEST
         revision, trashed_us = 1, None
@@ -241,7 +243,7 @@ class SealedTransaction:
         entry, old, key = self._opened(head), head.row, place.key
         text, length = _index_text(key, content, words, indexed=indexed)
         indexed_more = int(length > 0) - int(old.length > 0)
-        seq = self._advance(place.space.id, key.key_id, 0, indexed_more, length - old.length, None)
+        seq = self._advance(place, 0, indexed_more, length - old.length, None)
         revision = old.revision + 1
         row = old._replace(
             key=blind_key(key, content.namespace, content.key),
@@ -453,12 +455,13 @@ class SealedTransaction:
 
     # Details
 
-    def _advance(
-        self, space: UUID, key_id: int, entries: int, indexed: int, length: int, cap: int | None
-    ) -> int:
+    def _advance(self, place: Place, entries: int, indexed: int, length: int, cap: int | None) -> int:
         """Takes the next sequence number; refuses keys that are no longer current and spaces that are full."""
+        if place.new_key is not None:
+            self.settle(place)
+        space = place.space.id
         counts = self.tx.spaces.advance(space, entries=entries, indexed=indexed, length=length)
-        if counts is None or counts.key_id != key_id:
+        if counts is None or counts.key_id != place.keys.writes:
             raise StaleKeys(space)
         if cap is not None and counts.entries > cap:
             self.tx.spaces.recount(space, entries=-entries, indexed=-indexed, length=-length)

@@ -137,14 +137,14 @@ class Connections:
         )
         self._plans: WeakKeyDictionary[Db, set[bytes]] | None = WeakKeyDictionary() if prepared else None
         self._here = local()
-        self._closed = False
+        self._refusal = ""
         self._pool.open()
 
     @contextmanager
     def lent(self) -> Iterator[Db]:
         """A connection for one transaction; what is left open in it is undone."""
-        if self._closed:
-            raise Unavailable(CLOSED)
+        if self._refusal:
+            raise Unavailable(self._refusal)
         if ahead := getattr(self._here, "ahead", None):
             ahead.take_in()
         db = self._pool.getconn()
@@ -196,8 +196,13 @@ class Connections:
         return {"role": entered.role, "space": space, **self._settings}
 
     def close(self) -> None:
-        self._closed = True
-        self._pool.close()
+        if not self._refusal:
+            self._refusal = CLOSED
+            self._pool.close()
+
+    def abandon(self, refusal: str) -> None:
+        """The connections themselves know that they are another process's, and stay open."""
+        self._refusal = refusal
 
 
 class _Ahead:

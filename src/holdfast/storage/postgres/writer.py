@@ -82,7 +82,7 @@ class Writer:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="holdfast-writer")
         self._queues: dict[int, deque[tuple[Job[Any], Answer[Any]]]] = {}
         self._lock = Lock()
-        self._closed = False
+        self._refusal = ""
         self._vacuum = Vacuum(connections.dsn)
 
     @property
@@ -97,8 +97,8 @@ class Writer:
     def submit_to(self, job: Job[T], answer: Answer[T]) -> None:
         caller = get_ident()
         with self._lock:
-            if self._closed:
-                raise Unavailable(CLOSED)
+            if self._refusal:
+                raise Unavailable(self._refusal)
             queue = self._queues.get(caller)
             if queue is None:
                 self._queues[caller] = deque([(job, answer)])
@@ -109,15 +109,18 @@ class Writer:
     def write(self, job: Job[T]) -> T:
         if get_ident() in self._queues:
             return self.submit(job).result()
-        if self._closed:
-            raise Unavailable(CLOSED)
+        if self._refusal:
+            raise Unavailable(self._refusal)
         return self._run(job)
 
     def close(self) -> None:
         with self._lock:
-            self._closed = True
+            self._refusal = self._refusal or CLOSED
         self._threads.shutdown(wait=True)
         self._vacuum.close()
+
+    def abandon(self, refusal: str) -> None:
+        self._lock, self._refusal = Lock(), refusal
 
     def _serve(self, caller: int) -> None:
         """Runs what one caller submitted until nothing is left."""

@@ -7,7 +7,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from io import FileIO
 from pathlib import Path
 from threading import RLock
 from typing import Any, Protocol
@@ -15,8 +14,9 @@ from typing import Any, Protocol
 import apsw
 
 from holdfast.domain.errors import Unavailable
+from holdfast.storage.sqlite import handles
 from holdfast.storage.sqlite.erasing import clear_file
-from holdfast.storage.sqlite.errors import translated
+from holdfast.storage.sqlite.errors import CLOSED, translated
 
 BUSY_MS = 10_000
 IDLE_READERS = 16
@@ -49,6 +49,10 @@ class Connections(Protocol):
         ...
 
     def close(self) -> None: ...
+
+    def abandon(self, refusal: str) -> None:
+        """Lets go of everything in a forked child without closing it; who comes is told this."""
+        ...
 
 
 class OnConnection:
@@ -122,11 +126,14 @@ class FileConnections:
         self._file = str(path)
         self._durable = durable
         self._idle: deque[apsw.Connection] = deque()
-        self._writer = self._open(WRITER_CACHE_KIB)
-        # Open for as long as SQLite has the file: closing any handle would drop the locks this process holds on it.
-        self._bytes = FileIO(self._file, "r+")
+        self._bytes = handles.take(path)
+        try:
+            self._writer = self._open(WRITER_CACHE_KIB)
+        except BaseException:
+            handles.give_back(self._bytes)
+            raise
         self._lock = RLock()
-        self._closed = False
+        self._refusal = ""
 
     def _open(self, cache_kib: int) -> apsw.Connection:
         try:
@@ -157,19 +164,21 @@ class FileConnections:
         except apsw.Error as error:
             raise translated(error) from error
         finally:
-            if len(self._idle) < IDLE_READERS and not self._closed:
+            if len(self._idle) < IDLE_READERS and not self._refusal:
                 self._idle.append(db)
             else:
                 db.close()
 
     def _open_reader(self) -> apsw.Connection:
-        if self._closed:
-            raise Unavailable("This memory is closed; open it again.")
+        if self._refusal:
+            raise Unavailable(self._refusal)
         return self._open(READER_CACHE_KIB)
 
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
         with self._lock:
+            if self._refusal:
+                raise Unavailable(self._refusal)
             yield self._writer
 
     def clear(self, patience: float) -> bool:
@@ -181,11 +190,20 @@ class FileConnections:
             self._writer.set_busy_timeout(BUSY_MS)
 
     def close(self) -> None:
-        self._closed = True
+        with self._lock:
+            if self._refusal:
+                return
+            self._refusal = CLOSED
         while self._idle:
             self._idle.pop().close()
         self._writer.close()
-        self._bytes.close()
+        handles.give_back(self._bytes)
+
+    def abandon(self, refusal: str) -> None:
+        self._lock, self._refusal = RLock(), refusal
+        never_close([self._writer, *self._idle])
+        self._idle.clear()
+        handles.abandon()
 
 
 class MemoryConnection:
@@ -196,6 +214,7 @@ class MemoryConnection:
         self._db: apsw.Connection | None = apsw.Connection(":memory:")
         _list_places(self._db)
         self._lock = RLock()
+        self._refusal = CLOSED
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         with self.writing() as db:
@@ -208,7 +227,7 @@ class MemoryConnection:
     def writing(self) -> Iterator[apsw.Connection]:
         with self._lock:
             if self._db is None:
-                raise Unavailable("This memory is closed; open it again.")
+                raise Unavailable(self._refusal)
             yield self._db
 
     def clear(self, patience: float) -> bool:  # noqa: ARG002
@@ -221,6 +240,19 @@ class MemoryConnection:
             if self._db is not None:
                 self._db.close()
                 self._db = None
+
+    def abandon(self, refusal: str) -> None:
+        never_close([self._db])
+        self._lock, self._db, self._refusal = RLock(), None, refusal
+
+
+def never_close(connections: Iterable[apsw.Connection | None]) -> None:
+    """Keeps them to the very end of the process: who closes a connection that came over a fork writes what the parent
+    may have changed since."""
+    import ctypes  # here, so that no other process pays for it
+
+    for db in connections:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
 
 
 def _list_places(db: apsw.Connection) -> None:

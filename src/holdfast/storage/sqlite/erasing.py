@@ -33,10 +33,12 @@ def merge_slice(db: apsw.Connection) -> bool:
 def clear_file(db: apsw.Connection, path: Path, file: FileIO, patience: float) -> bool:
     """Clears everything outside live rows from the files of a store. False when a reader was in the way for longer than
     `patience` seconds."""
-    _remove_copies(path)
+    obstacle = _remove_copies(path)
     deadline = time.monotonic() + patience
     while True:
         if _empty_log(db) and _clear_unused_space(db, path, file) and _empty_log(db):
+            if obstacle is not None:
+                raise obstacle
             return True
         if time.monotonic() > deadline:
             log.warning(
@@ -54,11 +56,17 @@ def copies_before_upgrades(path: Path) -> list[Path]:
     return sorted(path.parent.glob(copy_before_upgrade(path, "*").name))
 
 
-def _remove_copies(path: Path) -> None:
-    """A copy made before an upgrade would keep what a purge removes."""
+def _remove_copies(path: Path) -> OSError | None:
+    """A copy made before an upgrade would keep what a purge removes. What is in the way of one is told, and stops
+    nothing else from being erased."""
+    obstacle = None
     for copy in copies_before_upgrades(path):
-        log.warning("removing %s: something was purged, and the copy would keep it", copy.name)
-        copy.unlink(missing_ok=True)
+        try:
+            copy.unlink(missing_ok=True)
+            log.warning("removed %s: something was purged, and the copy would have kept it", copy.name)
+        except OSError as error:
+            obstacle = error
+    return obstacle
 
 
 def _empty_log(db: apsw.Connection) -> bool:

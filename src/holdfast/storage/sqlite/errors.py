@@ -6,6 +6,8 @@ import apsw
 
 from holdfast.domain.errors import Backend, Conflict, HoldfastError, StorageFull, Unavailable
 
+CLOSED = "This memory is closed; open it again."
+
 
 def translated(error: apsw.Error) -> HoldfastError:
     match error:

@@ -13,6 +13,7 @@ import apsw
 from holdfast.contracts.answer import Answer
 from holdfast.contracts.rows import KeyRow
 from holdfast.contracts.storage import Job
+from holdfast.storage.forks import FORKED, abandon_in_children
 from holdfast.storage.sqlite.access import GrantReads, MemberReads, RuleReads
 from holdfast.storage.sqlite.agents import AgentReads
 from holdfast.storage.sqlite.audit import AuditReads
@@ -45,6 +46,7 @@ class SqliteStore:
             raise
         self._connections = connections
         self._writer = Writer(connections)
+        abandon_in_children(self)
         # The method itself, because Python calls it at half the price of the object.
         number_of = SpaceNumbers(connections).__call__
         self.entries = EntryReads(connections, number_of)
@@ -96,6 +98,10 @@ class SqliteStore:
     def close(self) -> None:
         self._writer.close()
         self._connections.close()
+
+    def abandon(self) -> None:
+        self._connections.abandon(FORKED)
+        self._writer.abandon(FORKED)
 
 
 def open_file(

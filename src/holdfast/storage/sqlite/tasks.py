@@ -13,6 +13,7 @@ from typing import Any
 from holdfast.contracts.answer import Answer
 from holdfast.contracts.storage import Job
 from holdfast.domain.errors import Unavailable
+from holdfast.storage.sqlite.errors import CLOSED
 
 BATCH = 256
 GATHER_SECONDS = 0.001
@@ -72,15 +73,22 @@ class Line:
         self._wanted = 1
         self._lock = Lock()
         self._enough = Condition(self._lock)
-        self.is_closed = False
+        self._refusal = ""
 
     def __len__(self) -> int:
         return len(self._tasks)
 
+    @property
+    def is_closed(self) -> bool:
+        return bool(self._refusal)
+
+    def require_open(self) -> None:
+        if self._refusal:
+            raise Unavailable(self._refusal)
+
     def join(self, task: Task) -> None:
         with self._lock:
-            if self.is_closed:
-                raise Unavailable("This memory is closed; open it again.")
+            self.require_open()
             self._tasks.append(task)
             if len(self._tasks) >= self._wanted:
                 self._enough.notify()
@@ -98,7 +106,7 @@ class Line:
 
     def _wait_for(self, many: int, seconds: float | None) -> None:
         self._wanted = many
-        self._enough.wait_for(lambda: len(self._tasks) >= many or self.is_closed, seconds)
+        self._enough.wait_for(lambda: len(self._tasks) >= many or self._refusal, seconds)
 
     def take(self) -> list[Task]:
         with self._lock:
@@ -106,9 +114,10 @@ class Line:
             del self._tasks[:BATCH]
             return taken
 
-    def close(self) -> None:
+    def close(self, refusal: str = CLOSED) -> None:
+        """From now on whoever comes is told this."""
         with self._lock:
-            self.is_closed = True
+            self._refusal = self._refusal or refusal
             self._enough.notify()
 
 

@@ -15,7 +15,6 @@ import apsw
 
 from holdfast.contracts.answer import Answer
 from holdfast.contracts.storage import Job, Unprepared
-from holdfast.domain.errors import Unavailable
 from holdfast.storage.sqlite.access import GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.sqlite.agents import AgentWrites
 from holdfast.storage.sqlite.audit import AuditWrites
@@ -106,6 +105,7 @@ class Writer:
         self._owed: list[Task] = []
         self._slices = 0
         self.unclean = False
+        self._complaint = ""
         self._clean_at = time.monotonic()
         self._thread = Thread(target=self._serve, name="holdfast-writer", daemon=True)
         self._thread.start()
@@ -136,11 +136,14 @@ class Writer:
             self._line.close()
         self._thread.join()
 
+    def abandon(self, refusal: str) -> None:
+        self._turn, self._line = Lock(), Line()
+        self._line.close(refusal)
+
     def _commit_alone(self, task: Task) -> None:
         """Nobody else's job is in this commit: if the caller is interrupted, it takes nothing from anyone."""
         with self._turn:
-            if self._line.is_closed:
-                raise Unavailable("This memory is closed; open it again.")
+            self._line.require_open()
             try:
                 self._commit([task])
             finally:
@@ -256,11 +259,20 @@ class Writer:
                 if not clean:
                     return
                 self.unclean = not self._connections.clear(patience)
-        except apsw.Error as error:
-            log.warning("what was purged could not be erased yet: %s", translated(error).message)
+        except Exception as error:  # whatever it is, nobody is left without an answer
+            self._complain(error)
             self.unclean = True
+        if not self.unclean:
+            self._complaint = ""
         owed, self._owed, self._slices = self._owed, [], 0
         self._answers.give(owed)
+
+    def _complain(self, error: Exception) -> None:
+        """Once for each cause, however often it is met again."""
+        message = translated(error).message if isinstance(error, apsw.Error) else str(error)
+        if message != self._complaint:
+            self._complaint = message
+            log.warning("what was purged could not be erased yet: %s", message)
 
 
 class _HalfDone(Exception):
