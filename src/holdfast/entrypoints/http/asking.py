@@ -63,7 +63,7 @@ def _request(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     route = _route(_BY_CALL[call.__qualname__], given)
     row = route.call if route.call.run is call else route.purge
     assert row is not None
-    _refuse_nothing(row.fields, bound.signature, given)
+    refuse_nothing(row.fields, bound.signature, given)
     said = said_by(row.fields, given)
     place = "/".join(_segment(row.fields, part, said) for part in route.path.split("/"))
     headers = {}
@@ -93,7 +93,7 @@ def _segment(fields: Sequence[Field], part: str, said: dict[str, Any]) -> str:
     return quote(value, safe="", errors="surrogatepass")
 
 
-def _refuse_nothing(fields: Sequence[Field], signature: inspect.Signature, given: Mapping[str, Any]) -> None:
+def refuse_nothing(fields: Sequence[Field], signature: inspect.Signature, given: Mapping[str, Any]) -> None:
     """None is not sent, so it must not stand for anything but the default."""
     for field in fields:
         name = field.parameter
