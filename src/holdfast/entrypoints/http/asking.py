@@ -15,7 +15,15 @@ from uuid import UUID, uuid4
 import httpx2
 
 from holdfast import __version__
-from holdfast.domain.errors import AccessDenied, Backend, HoldfastError, InvalidField, TooLarge, Unavailable
+from holdfast.domain.errors import (
+    AccessDenied,
+    Backend,
+    HoldfastError,
+    InvalidField,
+    MissingKey,
+    TooLarge,
+    Unavailable,
+)
 from holdfast.domain.limits import check_idempotency_key
 from holdfast.entrypoints.http.routes import BASE, OWN_SPACE, ROUTES, Route
 from holdfast.operations.work import Work
@@ -88,8 +96,11 @@ def _segment(fields: Sequence[Field], part: str, said: dict[str, Any]) -> str:
         raise AccessDenied(
             f"Name a space called `{OWN_SPACE}` by its id: in an address it means the own one."
         )
+    field = next(field for field in fields if field.name == name)
+    if value in (None, "") and field.missing is MissingKey:
+        raise MissingKey
     if not isinstance(value, str) or value in ("", ".", ".."):
-        raise next(field for field in fields if field.name == name).wrong(f"`{name}` must be text.")
+        raise field.wrong(f"`{name}` must be text.")
     return quote(value, safe="", errors="surrogatepass")
 
 
