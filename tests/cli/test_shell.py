@@ -142,6 +142,52 @@ def test_a_reader_that_leaves_ends_the_command_quietly(
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+def in_a_shell(line: str) -> subprocess.CompletedProcess[bytes]:
+    """The command as `$HOLDFAST` in a line of a shell, which can close streams."""
+    called = {"HOLDFAST": f"{sys.executable} -W error -m holdfast"}
+    return subprocess.run(["sh", "-c", line], env={**os.environ, **called}, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["--help", "--version", "remember x --key k", "get k --json", "get nowhere", "list --bad", "mcp"],
+)
+def test_without_standard_output_a_command_ends_quietly_and_does_nothing(
+    settings: None, data: Path, command: str
+) -> None:
+    done = in_a_shell(f"$HOLDFAST {command} >&-")
+
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert not data.exists()
+
+
+def test_without_standard_error_the_output_is_that_of_the_command_alone(settings: None) -> None:
+    in_a_shell("$HOLDFAST remember x --key k")
+
+    assert in_a_shell("$HOLDFAST get k 2>&-").stdout == b"x\n"
+    refused = in_a_shell("$HOLDFAST get nowhere 2>&-")
+    assert (refused.returncode, refused.stdout) == (1, b"")
+
+
+@pytest.mark.parametrize("command", ["remember - --key k", "forget all"])
+def test_without_standard_input_what_needs_it_is_refused_in_words(settings: None, command: str) -> None:
+    done = in_a_shell(f"$HOLDFAST {command} <&-")
+
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith((b"invalid_field: ", b"confirmation_required: "))
+
+
+@pytest.mark.parametrize("command", ["--help", "list", "list --json"])
+def test_output_that_cannot_be_written_is_said_in_words(settings: None, command: str) -> None:
+    in_a_shell("$HOLDFAST remember x --key k")
+
+    done = in_a_shell(f"$HOLDFAST {command} >/dev/full")
+
+    assert done.returncode == 1
+    assert all(line.startswith(b"backend: ") for line in done.stderr.splitlines())
+    assert b"No space left" in done.stderr
+
+
 @contextmanager
 def at_a_terminal(*arguments: str, **environment: str) -> Iterator[str]:
     """What the command prints at a terminal of 60 columns."""

@@ -68,10 +68,17 @@ def test_only_who_set_a_key_reads_and_deletes_it_here(memory: Memory) -> None:
     assert value(guest, "/memories/shared/owner/k") == "of the guest"
 
 
+@pytest.mark.parametrize("key", ["", " ", "\u3000", None])
+def test_a_blank_key_is_no_key(memory: Memory, key: Any) -> None:
+    kv = memory.agent("bot").kv
+    for ask in (lambda: kv.kv_set(key, "x"), lambda: kv.kv_get(key), lambda: kv.kv_delete(key)):
+        with unchanged(memory), refused("missing_key"):
+            ask()
+
+
 @pytest.mark.parametrize(
     ("key", "text", "code"),
     [
-        (" ", "x", "missing_key"),
         ("k", None, "missing_value"),
         ("k", 5, "invalid_field"),
         ("k" * 513, "x", "too_large"),

@@ -26,6 +26,14 @@ def test_nothing_kept_gives_none(memory: Memory) -> None:
     assert memory.agent("bot").stores.get_internal("bot", "nothing") is None
 
 
+@pytest.mark.parametrize("key", ["", " ", None])
+def test_a_blank_key_is_no_key(memory: Memory, key: Any) -> None:
+    stores = memory.agent("bot").stores
+    for ask in (lambda: stores.get_internal("bot", key), lambda: stores.set_internal("bot", key, "x")):
+        with unchanged(memory), refused("missing_key"):
+            ask()
+
+
 def test_no_command_of_the_tool_shows_what_is_internal(memory: Memory) -> None:
     bot = memory.agent("bot")
     bot.stores.set_internal("bot", "secret", "the harbour code")

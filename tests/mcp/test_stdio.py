@@ -259,6 +259,55 @@ def test_what_is_no_object_is_no_message(command: StdioServerParameters, line: s
     assert listed["result"]["tools"]
 
 
+def piped(server: StdioServerParameters, *messages: Any) -> list[Any]:
+    """What a shell gets that pipes these messages into the command and closes the pipe."""
+    done = subprocess.run(
+        [server.command, *server.args],
+        input="".join(json.dumps(message) + "\n" for message in messages),
+        env=server.env,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def in_session(number: int, tool: str, **said: str) -> dict[str, Any]:
+    params = {"name": tool, "arguments": said}
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+
+
+READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def test_what_is_piped_into_the_command_is_answered(command: StdioServerParameters) -> None:
+    said = [json.loads(calling(n, "remember", text=f"note {n}", key=f"k{n}")) for n in range(1, 9)]
+    answers = {answer["id"]: answer for answer in piped(command, *said)}
+    assert [answers[n]["result"]["structuredContent"]["key"] for n in range(1, 9)] == [
+        f"k{n}" for n in range(1, 9)
+    ]
+
+
+def test_what_is_piped_after_a_handshake_is_answered(command: StdioServerParameters) -> None:
+    told = piped(command, INITIALIZE, READY, in_session(2, "remember", text="note", key="k"))
+    answers = {answer["id"]: answer for answer in told if "id" in answer}
+    assert "serverInfo" in answers[1]["result"]
+    assert answers[2]["result"]["structuredContent"]["key"] == "k"
+
+
+def test_a_person_who_has_gone_is_not_waited_for(tmp_path: Path) -> None:
+    greeting = INITIALIZE | {"params": INITIALIZE["params"] | {"capabilities": {"elicitation": {}}}}  # type: ignore[operator]
+    told = piped(parameters(tmp_path), greeting, READY, in_session(2, "forget", scope="all"))
+    assert [message.get("method") for message in told[1:2]] == ["elicitation/create"]
+
+
+def test_neither_changes_nor_a_cancelled_call_hold_up_the_end(command: StdioServerParameters) -> None:
+    piped(command, modern("subscriptions/listen", {"notifications": {"resourceSubscriptions": []}}))
+    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}
+    piped(command, INITIALIZE, READY, in_session(2, "recall", query="x"), cancelled)
+
+
 def test_whoever_hangs_up_while_changes_are_waited_for_ends_the_command(
     command: StdioServerParameters,
 ) -> None:

@@ -13,7 +13,7 @@ from holdfast.operations.draft import Asked, Draft
 from holdfast.operations.resolve import Target
 from holdfast.operations.work import Write
 from holdfast.surfaces.agents import with_default_ttl
-from holdfast.surfaces.seat import Seat, key_of
+from holdfast.surfaces.seat import Seat, name_of
 
 
 class KvCalls:
@@ -66,7 +66,7 @@ class KvCalls:
         return Write(prepare)
 
     def _target(self, key: object, namespace: object) -> Target:
-        return Target(key_of(key), namespace=self._room(namespace), partitions=(Partition.STORES,))
+        return Target(name_of(key), namespace=self._room(namespace), partitions=(Partition.STORES,))
 
     def _room(self, namespace: object) -> str:
         return check_label("namespace", namespace, self._seat.limits)

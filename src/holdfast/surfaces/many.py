@@ -18,6 +18,7 @@ from holdfast.surfaces.seat import Seat, space_of, tags_of
 
 Row = Mapping[str, Any] | HoldfastError
 """The arguments of remember(), or why a door could not read them."""
+_ARGUMENTS = frozenset(Draft._fields) - {"namespace"} | {"space", "in_context"}
 
 
 def remember_many(seat: Seat, rows: Sequence[Row]) -> list[Outcome]:
@@ -40,6 +41,18 @@ def not_kept(seat: Seat, row: Row) -> Outcome:
         return Outcome(error=refusal)
 
 
+def named(row: Any) -> dict[str, Any]:
+    """What a row says, by the names of remember()'s arguments."""
+    try:
+        said = dict(row)
+    except (TypeError, ValueError):
+        raise InvalidField("A row is a mapping of remember()'s arguments.") from None
+    if not said.keys() <= _ARGUMENTS:
+        unknown = next(name for name in said if name not in _ARGUMENTS)
+        raise InvalidField(f"remember() has no argument `{unknown}`.")
+    return said
+
+
 def profile_of(in_context: object) -> Profile:
     return CORE if check_flag("in_context", in_context) else INTERNAL
 
@@ -48,14 +61,10 @@ def _asked(row: Row) -> Asked | HoldfastError:
     if isinstance(row, HoldfastError):
         return row
     try:
-        said = dict(row)
+        said = named(row)
         space, profile = space_of(said.pop("space", None)), profile_of(said.pop("in_context", True))
-        if unknown := sorted(set(said) - set(Draft._fields) | set(said) & {"namespace"}):
-            raise InvalidField(f"remember() has no argument `{unknown[0]}`.")
         if "text" not in said:
             raise MissingValue
         return Asked(profile, space, Draft(**said | {"tags": tags_of(said.get("tags"))}))
     except HoldfastError as refusal:
         return refusal
-    except (TypeError, ValueError):
-        return InvalidField("A row is a mapping of remember()'s arguments.")

@@ -81,6 +81,12 @@ def key_of(key: object) -> str | None:
     return None if key is None else check_lookup_key(key)
 
 
+def name_of(key: object) -> str | None:
+    """A key where nothing is found without one: a blank one says as little as none."""
+    found = key_of(key)
+    return None if found is None or not found.strip() else found
+
+
 def filter_of(prefix: object, category: object = None, tag: object = None) -> Filter:
     return Filter(
         "",

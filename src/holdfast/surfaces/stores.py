@@ -35,7 +35,7 @@ from holdfast.operations.work import Read, Steps, Work, Write
 from holdfast.storage.sealed import Filter
 from holdfast.surfaces.agents import with_default_ttl
 from holdfast.surfaces.asking import ask_a_person, must_ask_to_share, refuse_to_an_unwatched_model
-from holdfast.surfaces.seat import Seat, SpaceId, filter_of, key_of, space_of
+from holdfast.surfaces.seat import Seat, SpaceId, filter_of, name_of, space_of
 from holdfast.surfaces.store_requests import (
     ROOT,
     SHARED,
@@ -392,7 +392,7 @@ def _internal(seat: Seat, store: str, key: str) -> Target:
     if caller.principal.kind is PrincipalKind.USER or caller.door in MODEL_DOORS:
         raise AccessDenied("Only the code of an agent or a service reads and writes what is internal.")
     where = space_meant(caller, check_words("store", store))
-    return Target(key_of(key), None, where, "", (Partition.INTERNAL,))
+    return Target(name_of(key), None, where, "", (Partition.INTERNAL,))
 
 
 def _target(seat: Seat, spot: Spot) -> Target:

@@ -7,16 +7,18 @@ import contextlib
 import io
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from holdfast import __version__
-from holdfast.domain.errors import HoldfastError
+from holdfast.domain.errors import Backend, HoldfastError
 from holdfast.entrypoints.cli import telling
 from holdfast.entrypoints.cli.commands import Commands, ReaderGone
 from holdfast.entrypoints.cli.options import Said
 
+NO_OUTPUT = 1
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 """What a shell says of a program that its reader left: 128 + SIGPIPE."""
@@ -51,7 +53,12 @@ def options(
 
 def run(arguments: list[str]) -> int:
     """Exit code 0: good; 1: refused, with the error's code on standard error; 2: usage; 130: interrupted; 141: whoever
-    read the output has gone."""
+    read the output has gone. Where there is no output to begin with, nothing is done and nothing said."""
+    if sys.stdout is None:
+        return NO_OUTPUT
+    if sys.stderr is None:
+        # What is printed to None goes to standard output.
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
     said = Said()
     # Boxes and colours are for a terminal; what goes into a pipe is plain.
     app.rich_markup_mode = "rich" if sys.stdout.isatty() else None
@@ -62,6 +69,10 @@ def run(arguments: list[str]) -> int:
     except (ReaderGone, BrokenPipeError):
         _leave_quietly()
         return BROKEN_PIPE
+    except OSError as error:
+        _leave_quietly()
+        telling.remark(f"{Backend.code}: The output cannot be written: {error}.")
+        return 1
     return code
 
 

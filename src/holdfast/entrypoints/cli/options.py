@@ -61,6 +61,8 @@ def text_of(text: str, refused: type[InvalidInput] = InvalidField) -> str:
     """The text itself; `-` is standard input without its last line break, `refused` if that is none."""
     if text != "-":
         return text
+    if sys.stdin is None:
+        raise refused("Standard input is closed.")
     said = sys.stdin.buffer.read(MOST_INPUT_BYTES + 1)
     if len(said) > MOST_INPUT_BYTES:
         raise TooLarge("Standard input is longer than any memory may be.")

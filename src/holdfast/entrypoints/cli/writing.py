@@ -243,7 +243,7 @@ def forget(
 def _ask_first() -> None:
     from holdfast.domain.errors import ConfirmationRequired
 
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         raise ConfirmationRequired("This forgets everything, and nobody is there to ask; say --yes.")
     if not typer.confirm("Forget everything of yours, for good?", err=True):
         raise ConfirmationRequired("Nothing was forgotten.")

@@ -15,7 +15,15 @@ from uuid import UUID, uuid4
 import httpx2
 
 from holdfast import __version__
-from holdfast.domain.errors import AccessDenied, Backend, HoldfastError, InvalidField, TooLarge, Unavailable
+from holdfast.domain.errors import (
+    AccessDenied,
+    Backend,
+    HoldfastError,
+    InvalidField,
+    MissingKey,
+    TooLarge,
+    Unavailable,
+)
 from holdfast.domain.limits import check_idempotency_key
 from holdfast.entrypoints.http.routes import BASE, OWN_SPACE, ROUTES, Route
 from holdfast.operations.work import Work
@@ -63,7 +71,7 @@ def _request(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     route = _route(_BY_CALL[call.__qualname__], given)
     row = route.call if route.call.run is call else route.purge
     assert row is not None
-    _refuse_nothing(row.fields, bound.signature, given)
+    refuse_nothing(row.fields, bound.signature, given)
     said = said_by(row.fields, given)
     place = "/".join(_segment(row.fields, part, said) for part in route.path.split("/"))
     headers = {}
@@ -88,12 +96,15 @@ def _segment(fields: Sequence[Field], part: str, said: dict[str, Any]) -> str:
         raise AccessDenied(
             f"Name a space called `{OWN_SPACE}` by its id: in an address it means the own one."
         )
+    field = next(field for field in fields if field.name == name)
+    if value in (None, "") and field.missing is MissingKey:
+        raise MissingKey
     if not isinstance(value, str) or value in ("", ".", ".."):
-        raise next(field for field in fields if field.name == name).wrong(f"`{name}` must be text.")
+        raise field.wrong(f"`{name}` must be text.")
     return quote(value, safe="", errors="surrogatepass")
 
 
-def _refuse_nothing(fields: Sequence[Field], signature: inspect.Signature, given: Mapping[str, Any]) -> None:
+def refuse_nothing(fields: Sequence[Field], signature: inspect.Signature, given: Mapping[str, Any]) -> None:
     """None is not sent, so it must not stand for anything but the default."""
     for field in fields:
         name = field.parameter

@@ -32,6 +32,7 @@ from holdfast.entrypoints.http.remote.kv import AsyncRemoteKv, RemoteKv
 from holdfast.entrypoints.http.remote.line import AsyncRemote, Remote
 from holdfast.entrypoints.http.remote.people import AsyncRemotePeople, RemotePeople
 from holdfast.entrypoints.http.remote.stores import AsyncRemoteStores, RemoteStores
+from holdfast.entrypoints.http.rows import sending_rows, sending_rows_later
 from holdfast.surfaces.core import CoreCalls
 from holdfast.surfaces.seat import SpaceId
 
@@ -78,7 +79,7 @@ class Client(Remote):
         self.administration = RemoteAdministration(self._line, self._http)
 
     remember = sending_work(CoreCalls.remember)
-    remember_many = sending_work(CoreCalls.remember_many)
+    remember_many = sending_rows(CoreCalls.remember_many)
     get = sending(CoreCalls.get)
     list = sending(CoreCalls.list)
     recall = sending(CoreCalls.recall)
@@ -162,7 +163,7 @@ class AsyncClient(AsyncRemote):
         self.administration = AsyncRemoteAdministration(self._line, self._http)
 
     remember = sending_work_later(CoreCalls.remember)
-    remember_many = sending_work_later(CoreCalls.remember_many)
+    remember_many = sending_rows_later(CoreCalls.remember_many)
     get = sending_later(CoreCalls.get)
     list = sending_later(CoreCalls.list)
     recall = sending_later(CoreCalls.recall)

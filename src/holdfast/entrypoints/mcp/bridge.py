@@ -15,6 +15,7 @@ from urllib.parse import quote
 import httpx2
 
 from holdfast.entrypoints.mcp.messages import (
+    HANG_UP_SECONDS,
     Message,
     Unreadable,
     is_awaited,
@@ -29,7 +30,6 @@ SESSION = "mcp-session-id"
 UNREACHABLE = -32_000
 CONNECT_SECONDS = 10.0
 AGAIN_SECONDS = 1.0
-HANG_UP_SECONDS = 5.0
 _PLAIN = re.compile(r"(?! )[\x20-\x7E]*(?<! )")
 
 

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from holdfast.domain.errors import InvalidField
 from holdfast.entrypoints.mcp.messages import INVALID_PARAMS, Unreadable, id_of, read_message
+from holdfast.entrypoints.mcp.unanswered import Unanswered
 
 if TYPE_CHECKING:
     from anyio import AsyncFile
@@ -24,18 +25,23 @@ STDIN = 0
 class Lines:
     """The messages of a client, in place of the stream that the SDK reads them from."""
 
-    def __init__(self, lines: AsyncFile[str], writing: Any) -> None:
+    def __init__(self, lines: AsyncFile[str], writing: Any, unanswered: Unanswered) -> None:
         self._lines = lines
         self._writing = writing
+        self._unanswered = unanswered
 
     async def receive(self) -> SessionMessage:
         while line := await self._lines.readline():
             if not line.strip():
                 continue
             try:
-                return _message(read_message(line))
+                message = _message(read_message(line))
             except Unreadable as unreadable:
                 await self._answer(unreadable.answer)
+            else:
+                self._unanswered.heard(message.message)
+                return message
+        await self._unanswered.settled()
         raise anyio.EndOfStream
 
     async def _answer(self, refused: dict[str, Any]) -> None:

@@ -17,6 +17,8 @@ INVALID_PARAMS = -32_602
 VERSION = "io.modelcontextprotocol/protocolVersion"
 AROUND = 2
 """The arguments of a tool stand two levels inside a message; REST is sent nothing else."""
+HANG_UP_SECONDS = 5.0
+"""What was asked may take so long to be answered when its sender has hung up."""
 _ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 Message = dict[str, Any]

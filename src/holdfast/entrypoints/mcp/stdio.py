@@ -14,6 +14,7 @@ from mcp.server.stdio import stdio_server
 from holdfast.domain.errors import HoldfastError, InvalidField, Unavailable
 from holdfast.entrypoints.mcp.lines import Lines, Silence, own_input
 from holdfast.entrypoints.mcp.protocol import Context, announced
+from holdfast.entrypoints.mcp.unanswered import Saying, Unanswered
 
 if TYPE_CHECKING:
     from anyio import AsyncFile
@@ -47,7 +48,12 @@ async def spoken(
     server = announced(_Later(opening), surface)
     lines = own_input() if reading is None else reading
     async with stdio_server(cast(Any, Silence()), writing) as (unread, sending), unread:
-        await server.run(Lines(lines, sending), sending, server.create_initialization_options())
+        unanswered = Unanswered()
+        await server.run(
+            Lines(lines, sending, unanswered),
+            Saying(sending, unanswered),
+            server.create_initialization_options(),
+        )
     _, watching, let_go = await opening
     await watching.close()
     await asyncio.to_thread(let_go)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from holdfast.domain.agent import AgentMemory, AgentSettings
@@ -48,6 +49,7 @@ SET_MEMORY_SETTINGS = Call(
             Kind.WHOLE,
             "Seconds that entries of stores live unless told otherwise; 0: for ever.",
             0,
+            also=(timedelta,),
             bounds={"minimum": 0, "maximum": CENTURY_SECONDS},
         ),
         field("owner", Kind.TEXT, "Whose agent it is; for administrators.", bounds=SUBJECT),

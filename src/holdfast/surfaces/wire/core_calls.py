@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from holdfast.domain.context import LARGEST_BUDGET, SMALLEST_BUDGET
-from holdfast.domain.errors import InvalidKey, InvalidLevel, MissingField, MissingKey, MissingValue
+from holdfast.domain.errors import InvalidKey, InvalidLevel, MissingField, MissingKey, MissingValue, NotFound
 from holdfast.domain.partition import MODEL_VISIBLE
 from holdfast.surfaces.core import CoreCalls
 from holdfast.surfaces.wire import answers, entries
@@ -56,7 +58,9 @@ REMEMBER_FIELDS = (
     ALWAYS,
     IN_CONTEXT,
     field("encrypted", Kind.SWITCH, "The client encrypted it: kept as it is, never indexed."),
-    field("supersedes", Kind.ID, "The id of a memory that goes to the trash with this write."),
+    field(
+        "supersedes", Kind.ID, "The id of a memory that goes to the trash with this write.", wrong=NotFound
+    ),
     field(
         "source",
         Kind.TEXT,
@@ -65,12 +69,20 @@ REMEMBER_FIELDS = (
         bounds={"enum": ["tool", "import"]},
     ),
     field(
-        "derived_from", Kind.TEXTS, "Ids of memories it was made from; it is trusted no more than they are."
+        "derived_from",
+        Kind.TEXTS,
+        "Ids of memories it was made from; it is trusted no more than they are.",
+        wrong=NotFound,
+        also=(UUID,),
     ),
     field("conversation", Kind.TEXT, "Where it was said.", "standup-2026-05-08", bounds=LINE),
     field("speaker", Kind.TEXT, "Who said it.", "Alice", bounds=LINE),
     field("at", Kind.MOMENT, "When it was said.", "2026-05-08T14:00:00Z"),
     REVISION,
+)
+ROW_FIELDS = (
+    *REMEMBER_FIELDS,
+    field("idempotency_key", Kind.TEXT, "This row is done once, however often it is sent."),
 )
 _TEXT_OR_DATA = {
     "oneOf": [
@@ -112,10 +124,7 @@ REMEMBER_MANY = core(
             "What `remember` takes, once for each memory; a row may have an `idempotency_key`.",
             [{"text": "Deploys go through Konflux"}],
             missing=MissingField,
-            of=(
-                *REMEMBER_FIELDS,
-                field("idempotency_key", Kind.TEXT, "This row is done once, however often it is sent."),
-            ),
+            of=ROW_FIELDS,
         ),
     ),
     answers.OUTCOMES,
@@ -166,6 +175,7 @@ LIST = core(
             Kind.WHOLE,
             "Only what expires within so many seconds.",
             86_400,
+            also=(timedelta,),
             bounds={"minimum": 0},
         ),
         LIMIT,
@@ -226,7 +236,7 @@ RENAME = core(
             wrong=InvalidKey,
             bounds=NAME,
         ),
-        field("to_space", Kind.TEXT, "Another space to move it to."),
+        field("to_space", Kind.TEXT, "Another space to move it to.", also=(UUID,)),
         REVISION,
     ),
     entries.ENTRY,
@@ -267,6 +277,7 @@ SHARE = core(
             "How long it holds, in seconds; 0 or none: until it is taken back.",
             7_776_000,
             into="ttl",
+            also=(timedelta,),
             bounds=LONGEST_TTL | {"minimum": 0},
         ),
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from holdfast.domain.errors import InvalidKey, MissingKey, MissingValue
@@ -35,6 +36,7 @@ _FACT_TTL = field(
     Kind.WHOLE,
     "1 hour to 365 days; 0 or none: 90 days.",
     7_776_000,
+    also=(timedelta,),
     bounds={
         "anyOf": [
             {"enum": [0, None]},
@@ -89,6 +91,7 @@ FACT_LIST = facts(
             Kind.WHOLE,
             "Only what ends within so many seconds, the first to end first.",
             604_800,
+            also=(timedelta,),
             bounds={"minimum": 0},
         ),
         LIMIT,

@@ -16,10 +16,15 @@ from typing import Any
 from uuid import UUID
 
 from holdfast.domain.errors import HoldfastError, InvalidField, MissingField, TooLarge
+from holdfast.domain.limits import check_list
 from holdfast.domain.retention import whole_seconds
 
 Schema = Mapping[str, Any]
 LONGEST_NUMBER = 100
+MOST_BITS = 14_000
+"""Of a whole number that Python writes as digits."""
+DEEPEST = 64
+"""A server refuses less deep ones in its own words; what holds itself has no end."""
 MOST_ITEMS = 10_000
 """In one list or table; a batch of rows has an outcome for each, which others would wait for."""
 _WHOLE = re.compile("-?[0-9]+")
@@ -52,6 +57,13 @@ _JSON: Mapping[Kind, Schema] = {
 }
 """What JSON writes for a value."""
 _MANY = frozenset({Kind.TEXTS, Kind.TABLE, Kind.ROWS})
+_OTHERWISE = (UUID, datetime, timedelta, bytes)
+"""What Python has and JSON says in other words."""
+_ALSO: Mapping[Kind, tuple[type, ...]] = {
+    Kind.ID: (UUID,),
+    Kind.MOMENT: (datetime,),
+    Kind.DATA: (bytes,),
+}
 _AS_SAID = frozenset({Kind.TEXT, Kind.ID, Kind.SWITCH, Kind.MOMENT, Kind.ANY})
 
 
@@ -67,6 +79,8 @@ class Field:
     """What is raised when it is left out; None: it may be."""
     wrong: type[HoldfastError] = InvalidField
     """What is raised when it cannot be sent as what it is."""
+    also: tuple[type, ...] = ()
+    """What Python may say in its place, besides what any of its kind may be: the id of a space, a timedelta."""
     bounds: Schema | None = None
     """What the schema says besides, such as a range or the words to choose from."""
     of: tuple[Field, ...] = ()
@@ -134,7 +148,7 @@ def _read(field: Field, value: Any) -> Any:
     if field.kind is Kind.DATA:
         return _opened(value)
     if isinstance(value, dict) and field.kind in (Kind.TEXTS, Kind.ROWS):
-        raise field.wrong(f"`{field.name}` is a list.")  # in Python a mapping would pass for its names
+        raise InvalidField(f"`{field.name}` is a list.")  # in Python a mapping would pass for its names
     if field.kind in _MANY and isinstance(value, dict | list) and len(value) > MOST_ITEMS:
         raise TooLarge(
             f"`{field.name}` may have {MOST_ITEMS} items; it has {len(value)}. Send them in parts."
@@ -225,19 +239,28 @@ class Told(list[Any]):
 
 def said_by(fields: Sequence[Field], given: Mapping[str, Any]) -> dict[str, Any]:
     """The other way round: the arguments of a call as they are sent."""
+    also_bytes = {field.parameter for field in fields if field.kind is Kind.DATA}
     said: dict[str, Any] = {}
     for field in fields:
         value = given.get(field.parameter)
-        if isinstance(value, bytes) and not any(
-            each.kind is Kind.DATA and each.parameter == field.parameter for each in fields
-        ):
-            raise field.wrong(f"`{field.name}` cannot be bytes.")
-        if field.kind is Kind.WHOLE and isinstance(value, float) and value.is_integer():
-            raise field.wrong(f"`{field.name}` is a whole number.")  # JSON would make one of 1.0
-        if value is not None and isinstance(value, bytes) == (field.kind is Kind.DATA):
-            is_rows = field.of and isinstance(value, Iterable) and not isinstance(value, str | Mapping | Told)
-            said[field.name] = [_said_row(field.of, row) for row in value] if is_rows else sendable(value)
+        for_other = field.parameter in also_bytes and isinstance(value, bytes) != (field.kind is Kind.DATA)
+        if value is not None and not for_other:
+            said[field.name] = _said(field, value)
     return said
+
+
+def _said(field: Field, value: Any) -> Any:
+    match field.kind:
+        case Kind.TEXTS if not isinstance(value, str):
+            return [_one(field, each) for each in check_list(field.name, value)]
+        case Kind.ROWS if isinstance(value, Iterable) and not isinstance(value, str | Mapping | Told):
+            return [_said_row(field.of, row) for row in value]
+        case Kind.ROWS | Kind.TABLE | Kind.ANY if not isinstance(value, bytes):
+            return sendable(value)
+        case Kind.WHOLE if isinstance(value, float) and value.is_integer():
+            raise field.wrong(f"`{field.name}` is a whole number.")  # JSON would make one of 1.0
+        case _:
+            return _one(field, value)
 
 
 def _said_row(fields: Sequence[Field], row: Any) -> Any:
@@ -248,11 +271,24 @@ def _said_row(fields: Sequence[Field], row: Any) -> Any:
     return said_by(fields, row) | {name: sendable(value) for name, value in row.items() if name not in known}
 
 
-def sendable(value: Any) -> Any:
+def _one(field: Field, value: Any) -> Any:
+    """What JSON would make something else of, which Python refuses, is refused here."""
+    if isinstance(value, _OTHERWISE) and not isinstance(value, (*_ALSO.get(field.kind, ()), *field.also)):
+        raise field.wrong(f"`{field.name}` is not a {type(value).__name__}.")
+    try:
+        return sendable(value, 1)
+    except InvalidField as refusal:
+        raise field.wrong(refusal.message) from None
+
+
+def sendable(value: Any, deepest: int = DEEPEST) -> Any:
     """A value as JSON can carry it; what none can is refused before anything is sent."""
     match value:
-        case str() | bool() | int() | None:
+        case str() | bool() | None:
             return value
+        case int():
+            if value.bit_length() <= MOST_BITS:
+                return value
         case float():
             if math.isfinite(value):
                 return value
@@ -265,10 +301,11 @@ def sendable(value: Any) -> Any:
         case bytes():
             return base64.b64encode(value).decode()
         case Mapping():
-            if all(isinstance(name, str) for name in value):
-                return {name: sendable(one) for name, one in value.items()}
+            if deepest and all(isinstance(name, str) for name in value):
+                return {name: sendable(one, deepest - 1) for name, one in value.items()}
         case Iterable():
-            return [sendable(one) for one in value]
+            if deepest:
+                return [sendable(one, deepest - 1) for one in value]
     raise InvalidField(f"A {type(value).__name__} cannot be sent.")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from holdfast.domain.errors import InvalidKey, InvalidLevel, MissingField, MissingKey, MissingValue
@@ -103,6 +104,7 @@ TOOL_FIELDS = (
         "ttl",
         Kind.WHOLE,
         "create, share: how long it holds, in seconds; 0: for ever.",
+        also=(timedelta,),
         bounds={"minimum": 0, "maximum": CENTURY_SECONDS},
     ),
     field("encrypted", Kind.SWITCH, "create: the client encrypted the text: kept as it is, never indexed."),
@@ -214,6 +216,7 @@ SET_INTERNAL = Call(
             "ttl",
             Kind.WHOLE,
             "How long it lives, in seconds; 0 or none: for ever.",
+            also=(timedelta,),
             bounds={"minimum": 0, "maximum": CENTURY_SECONDS},
         ),
     ),

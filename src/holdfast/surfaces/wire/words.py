@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from holdfast.domain.errors import (
     InvalidKey,
@@ -59,7 +61,11 @@ KEY = field(
 KNOWN_KEY = field("key", Kind.TEXT, "The memory's name.", "konflux/deploy", wrong=InvalidKey)
 ID = field("id", Kind.ID, "The memory's id.", wrong=NotFound)
 SPACE = field(
-    "space", Kind.TEXT, "A space by id, reference or kind:reference; default: your own.", "user:alice"
+    "space",
+    Kind.TEXT,
+    "A space by id, reference or kind:reference; default: your own.",
+    "user:alice",
+    also=(UUID,),
 )
 REVISION = field(
     "expected_revision",
@@ -69,7 +75,13 @@ REVISION = field(
     bounds=REVISIONS,
 )
 TTL = field(
-    "ttl_seconds", Kind.WHOLE, "How long it lives, in seconds.", 7_776_000, into="ttl", bounds=LONGEST_TTL
+    "ttl_seconds",
+    Kind.WHOLE,
+    "How long it lives, in seconds.",
+    7_776_000,
+    into="ttl",
+    also=(timedelta,),
+    bounds=LONGEST_TTL,
 )
 LIMIT = field("limit", Kind.WHOLE, "At most so many.", 10, bounds={"minimum": 1})
 CURSOR = field("cursor", Kind.TEXT, "Of the page before: gives the next.")
@@ -104,6 +116,7 @@ FILTERS = (
         "spaces",
         Kind.TEXTS,
         "Only these spaces; null: your own.",
+        also=(UUID,),
         bounds={"items": {"type": ["string", "null"]}},
     ),
     IN_CATEGORY,
