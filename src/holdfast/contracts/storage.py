@@ -14,6 +14,7 @@ from uuid import UUID
 
 from holdfast.contracts.agents import AgentReads, AgentWrites
 from holdfast.contracts.answer import Answer
+from holdfast.contracts.audit import AuditReads, AuditWrites
 from holdfast.contracts.copies import CopyReads, CopyWrites
 from holdfast.contracts.index import (
     DerivedReads,
@@ -29,8 +30,6 @@ from holdfast.contracts.index import (
 )
 from holdfast.contracts.proposals import ProposalReads, ProposalWrites
 from holdfast.contracts.rows import (
-    AuditHead,
-    AuditRow,
     EntryRow,
     GrantRow,
     KeyRow,
@@ -322,28 +321,6 @@ class ReceiptWrites(ReceiptReads, Protocol):
     def delete_entry(self, space: UUID, number: int) -> int: ...
 
     def delete_space(self, space: UUID) -> int: ...
-
-
-class AuditReads(Protocol):
-    def last(self) -> AuditRow | None: ...
-
-    def head(self) -> AuditHead:
-        """Where the log ends; position 0 when nothing was ever logged."""
-        ...
-
-    def after(self, position: int, limit: int) -> list[AuditRow]:
-        """Lines in order, after the first `position` lines."""
-        ...
-
-    def about(self, object: bytes, operations: Sequence[str], limit: int) -> list[AuditRow]:
-        """Lines of these operations that name an object, newest first. Looks at the whole log."""
-        ...
-
-
-class AuditWrites(AuditReads, Protocol):
-    def append(self, row: AuditRow, code: bytes = b"") -> None:
-        """Adds a line; `code` is that of the head it makes."""
-        ...
 
 
 class Leases(Protocol):

@@ -31,7 +31,8 @@ from holdfast.operations.resolve import (
     seek,
 )
 from holdfast.storage.sealed import Head, Place
-from holdfast.storage.sealed_transaction import SealedTransaction, State
+from holdfast.storage.sealed_transaction import SealedTransaction
+from holdfast.storage.state import State
 
 
 @dataclass(frozen=True, slots=True)

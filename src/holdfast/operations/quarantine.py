@@ -18,7 +18,8 @@ from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered
 from holdfast.operations.resolve import Target, look_up_in, opened, seek, visible_to
 from holdfast.operations.spaces import enterable
-from holdfast.storage.sealed_transaction import SealedTransaction, State
+from holdfast.storage.sealed_transaction import SealedTransaction
+from holdfast.storage.state import State
 
 _NO_PERSON = "Only a person may see and approve what is quarantined."
 

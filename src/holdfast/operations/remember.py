@@ -53,7 +53,8 @@ from holdfast.operations.resolve import (
 )
 from holdfast.storage.index_text import Words, index_text
 from holdfast.storage.sealed import Head, Place
-from holdfast.storage.sealed_transaction import SealedTransaction, State
+from holdfast.storage.sealed_transaction import SealedTransaction
+from holdfast.storage.state import State
 
 _PERSISTED, _NO_NOTE = True, None
 _FLAG_NEEDS_MANAGE = "Always-apply needs a person who manages this space."

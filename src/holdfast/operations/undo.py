@@ -13,7 +13,8 @@ from holdfast.operations.judge import provenance_after
 from holdfast.operations.remember import check_expected
 from holdfast.operations.resolve import Sought, Target, look_up_in, opened, require_flagging, seek
 from holdfast.storage.sealed import Head
-from holdfast.storage.sealed_transaction import SealedTransaction, State
+from holdfast.storage.sealed_transaction import SealedTransaction
+from holdfast.storage.state import State
 
 
 def undo(

@@ -27,7 +27,8 @@ from holdfast.operations.judge import provenance_after, removed_by, removers
 from holdfast.operations.resolve import visible_to
 from holdfast.operations.spaces import enterable
 from holdfast.storage.sealed import Head, Place
-from holdfast.storage.sealed_transaction import SealedTransaction, State
+from holdfast.storage.sealed_transaction import SealedTransaction
+from holdfast.storage.state import State
 
 SCAN = 256
 

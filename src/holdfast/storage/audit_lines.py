@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from holdfast.contracts.audit import AuditWrites
 from holdfast.contracts.rows import AuditRow
-from holdfast.contracts.storage import AuditWrites
 from holdfast.domain.principal import Principal
 from holdfast.storage.audit_link import SEAL, head_code, link_to
 from holdfast.storage.sealed import Sealed

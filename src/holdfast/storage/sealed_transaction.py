@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.contracts.rows import (
-    ALWAYS_INJECT,
-    ENCRYPTED,
     GUEST,
-    QUARANTINED,
     STORE,
     EntryRow,
     GrantRow,
@@ -47,25 +43,7 @@ from holdfast.storage.codec import (
 from holdfast.storage.index_text import Words, index_text
 from holdfast.storage.keyring import StaleKeys
 from holdfast.storage.sealed import Head, Place, Sealed
-
-
-class State(NamedTuple):
-    """What an entry is besides what it says."""
-
-    expires_us: int | None = None
-    always_inject: bool = False
-    encrypted: bool = False
-    quarantined: bool = False
-
-    @classmethod
-    def of(cls, entry: Entry) -> State:
-        return cls(entry.expires_us, entry.always_inject, entry.encrypted, entry.quarantined)
-
-    @property
-    def flags(self) -> int:
-        return (
-            self.always_inject * ALWAYS_INJECT | self.encrypted * ENCRYPTED | self.quarantined * QUARANTINED
-        )
+from holdfast.storage.state import State
 
 
 class SealedTransaction:
