@@ -26,18 +26,24 @@ are not, so they can be opened neither by this process nor again."""
 
 
 def take(path: Path) -> FileIO:
-    """To be given back when everything else that this opening has of the file is closed."""
+    """The handle of a file, which is made for its owner alone if it is not there. To be given back when everything else
+    that this opening has of the file is closed."""
     with _lock:
-        about = path.stat()
-        if (about.st_dev, about.st_ino) in _inherited:
+        file = _file(path.stat()) if path.exists() else None
+        if file in _inherited:
             raise Unavailable(FORKED)
-        holders = _open.setdefault((about.st_dev, about.st_ino), [])
-        try:
-            holders.append(holders[0] if holders else FileIO(str(path), "r+"))
-        finally:
-            if not holders:
-                del _open[about.st_dev, about.st_ino]
-        return holders[0]
+        handle = _open[file][0] if file in _open else FileIO(str(path), "r+", opener=_open_or_make)
+        _open.setdefault(_file(os.fstat(handle.fileno())), []).append(handle)
+        return handle
+
+
+def give_back(handle: FileIO) -> None:
+    with _lock:
+        file = _file(os.fstat(handle.fileno()))
+        _open[file].pop()
+        if not _open[file]:
+            del _open[file]
+            handle.close()
 
 
 def abandon() -> None:
@@ -48,11 +54,9 @@ def abandon() -> None:
     _open.clear()
 
 
-def give_back(handle: FileIO) -> None:
-    with _lock:
-        about = os.fstat(handle.fileno())
-        holders = _open[about.st_dev, about.st_ino]
-        holders.pop()
-        if not holders:
-            del _open[about.st_dev, about.st_ino]
-            handle.close()
+def _file(about: os.stat_result) -> _File:
+    return about.st_dev, about.st_ino
+
+
+def _open_or_make(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CREAT, 0o600)

@@ -109,8 +109,6 @@ def open_file(
 ) -> SqliteStore:
     """Opens or makes the file. `check` sees the store's own keys before anything is changed, and may refuse."""
     look_first(path, check)
-    if not path.exists():
-        path.touch(mode=0o600)
     return SqliteStore(FileConnections(path, durable=durable))
 
 
