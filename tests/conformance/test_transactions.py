@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.contracts.answer import Awaited
 from holdfast.contracts.rows import GUEST, EntryRow, RuleRow, SpaceCounts
 from holdfast.contracts.storage import Job, Store, Transaction
 from holdfast.domain.errors import Conflict, HoldfastError, Unavailable
@@ -349,8 +350,8 @@ class TestResults:
             store.write(raising())
 
     def test_a_job_answers_where_it_is_told_to(self, store: Store) -> None:
-        good: Future[str] = Future()
-        bad: Future[None] = Future()
+        good: Awaited[str] = Awaited()
+        bad: Awaited[None] = Awaited()
         store.submit_to(lambda tx: "result", good)
         store.submit_to(raising(), bad)
         assert good.result(timeout=60) == "result"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
 T = TypeVar("T", contravariant=True)
+R = TypeVar("R")
 
 
 class Answer(Protocol[T]):
@@ -17,3 +19,14 @@ class Answer(Protocol[T]):
     def set_result(self, result: T) -> None: ...
 
     def set_exception(self, exception: BaseException | None) -> None: ...
+
+    def tell(self) -> None:
+        """Comes after the outcome, and after those of all that were done with it: who waits is to look now. Woken in
+        between, they would take the interpreter from who still has others to answer."""
+        ...
+
+
+class Awaited(Future[R]):
+    """A future as an answer; who waits for it is told by the future itself."""
+
+    def tell(self) -> None: ...

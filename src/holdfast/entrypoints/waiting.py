@@ -141,20 +141,23 @@ class _Flight(Generic[T]):
 
     def set_result(self, result: T) -> None:
         self.result = result
-        self._landing.land(self)
+        self._landing.done.append(self)
 
     def set_exception(self, exception: BaseException | None) -> None:
         self.error = exception
-        self._landing.land(self)
+        self._landing.done.append(self)
+
+    def tell(self) -> None:
+        self._landing.wake()
 
 
 class _Landing:
     """Brings what the writer's thread has done to a loop. A batch ends many writes at once, and waking the loop costs a
-    system call: it is woken once for all that are done by then."""
+    system call: it is woken once for all of them."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self._done: deque[_Flight[Any]] = deque()
+        self.done: deque[_Flight[Any]] = deque()
         self._woken = False
 
     def wait_for(self, engine: Engine, work: Write[T]) -> asyncio.Future[T]:
@@ -162,17 +165,16 @@ class _Landing:
         engine.submit_to(work, _Flight(self, waiting))
         return waiting
 
-    def land(self, flight: _Flight[Any]) -> None:
-        self._done.append(flight)
-        if not self._woken:
+    def wake(self) -> None:
+        if self.done and not self._woken:
             self._woken = True
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 self.loop.call_soon_threadsafe(self._tell)
 
     def _tell(self) -> None:
         self._woken = False  # before looking: what lands from now on wakes the loop again
-        while self._done:
-            flight = self._done.popleft()
+        while self.done:
+            flight = self.done.popleft()
             waiting = flight.waiting
             if waiting.cancelled():
                 continue

@@ -17,7 +17,7 @@ import psycopg
 from psycopg import sql
 from psycopg.pq import TransactionStatus
 
-from holdfast.contracts.answer import Answer
+from holdfast.contracts.answer import Answer, Awaited
 from holdfast.contracts.storage import Job
 from holdfast.domain.errors import HoldfastError, Unavailable
 from holdfast.storage.postgres.access import GrantWrites, MemberWrites, RuleWrites
@@ -90,7 +90,7 @@ class Writer:
         return self._vacuum.due
 
     def submit(self, job: Job[T]) -> Future[T]:
-        future: Future[T] = Future()
+        future: Awaited[T] = Awaited()
         self.submit_to(job, future)
         return future
 
@@ -139,6 +139,7 @@ class Writer:
             answer.set_result(self._run(job))
         except BaseException as error:
             answer.set_exception(error)
+        answer.tell()
 
     def _run(self, job: Job[T]) -> T:
         """Some connections are left to readers, however many wait to write."""

@@ -141,6 +141,9 @@ class Answers:
             else:
                 task.resolve()
         self.wake_next()
+        for task in tasks:
+            if task.answer is not None:
+                task.answer.tell()
 
     def wait_for(self, task: Task) -> None:
         """The main thread looks up now and then: not everywhere is it interrupted while it waits."""

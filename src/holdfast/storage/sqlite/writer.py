@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import apsw
 
-from holdfast.contracts.answer import Answer
+from holdfast.contracts.answer import Answer, Awaited
 from holdfast.contracts.storage import Job, Unprepared
 from holdfast.storage.sqlite.access import GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.sqlite.agents import AgentWrites
@@ -111,7 +111,7 @@ class Writer:
         self._thread.start()
 
     def submit(self, job: Job[T]) -> Future[T]:
-        future: Future[T] = Future()
+        future: Awaited[T] = Awaited()
         self.submit_to(job, future)
         return future
 
