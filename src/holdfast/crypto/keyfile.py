@@ -22,6 +22,7 @@ log = logging.getLogger("holdfast")
 
 EPHEMERAL = "ephemeral"
 OFF = "off"
+SUFFIX = ".key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,33 @@ class Masters:
     all: tuple[Master, ...]
     ephemeral: bool = False
     file: Path | None = None
+    """Where the first of them was read."""
+
+
+def own_key_file(database: Path) -> Path:
+    """Of one database alone: `notes.key` for `notes.db`, else the whole name and `.key`. A name without a suffix gets a
+    dot more: `notes` would have the file of `notes.db`."""
+    if database.suffix == ".db":
+        return database.with_suffix(SUFFIX)
+    return database.with_name(database.name + ("" if database.suffix else ".") + SUFFIX)
+
+
+def shared_key_file(database: Path) -> Path:
+    """Where earlier versions kept the key, the same file for all databases that differ in their suffix alone."""
+    return database.with_suffix(SUFFIX)
+
+
+def key_file_of(database: Path) -> Path:
+    """Where the key of a store lies, or will be made. A store that was made with a shared file goes on with it; a new
+    one never joins."""
+    own, shared = own_key_file(database), shared_key_file(database)
+    goes_on = shared not in (own, database) and not own.exists() and shared.exists() and is_made(database)
+    return shared if goes_on else own
+
+
+def is_made(database: Path) -> bool:
+    """Whether there is anything that a key may have sealed."""
+    return database.exists() and database.stat().st_size > 0
 
 
 def masters(configured: str | None, old: tuple[str, ...], key_file: Path | None) -> Masters:
@@ -65,9 +93,9 @@ def _from_file(path: Path) -> tuple[Master, ...]:
             "made the memory key %s; keep a copy of it in a safe place: without it nothing can be read",
             path.name,
         )
-    keys = [Master(parse_key(_read(path)))]
+    keys = [master_in(path)]
     if (waiting := next_key_file(path)).exists():
-        keys.append(Master(parse_key(_read(waiting))))
+        keys.append(master_in(waiting))
     return tuple(keys)
 
 
@@ -95,12 +123,16 @@ def rotating(path: Path) -> Iterator[None]:
         yield
 
 
+def master_in(path: Path) -> Master:
+    return Master(parse_key(_read(path)))
+
+
 def stage_next_key(path: Path) -> Master:
     """Writes the key that is to replace the current one, durably, before anything is wrapped with it."""
     waiting = next_key_file(path)
     if not waiting.exists():
         _create(waiting, new_secret())
-    return Master(parse_key(_read(waiting)))
+    return master_in(waiting)
 
 
 def adopt_next_key(path: Path) -> None:
