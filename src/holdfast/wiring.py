@@ -31,6 +31,7 @@ from holdfast.crypto.keyfile import (
     shared_key_file,
 )
 from holdfast.crypto.keys import Master
+from holdfast.disk import on_disk
 from holdfast.domain.errors import HoldfastError, InvalidField, Locked, Unavailable
 from holdfast.domain.scrub import scrub
 from holdfast.operations.engine import Engine
@@ -73,7 +74,11 @@ def open_engine(settings: Settings, clock: Clock, directory: Directory | None, *
     except HoldfastError as error:
         if required:
             raise
-        return Opened(None, reason=error.message, failed=error.code)
+        return shut(error)
+
+
+def shut(error: HoldfastError) -> Opened:
+    return Opened(None, reason=error.message, failed=error.code)
 
 
 def _open(settings: Settings, clock: Clock, directory: Directory | None) -> Opened:
@@ -169,10 +174,11 @@ def refuse_name_of_key(settings: Settings, path: Path) -> None:
 
 
 def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise Unavailable(f"The data directory {folder} cannot be made: {error.strerror}.") from error
+    with on_disk(folder):
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except FileExistsError:
+            raise Unavailable(f"{folder} is not a folder; name another, or move that file away.") from None
 
 
 def _masters(settings: Settings, path: Path | None) -> Masters:

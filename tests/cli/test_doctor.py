@@ -125,6 +125,15 @@ def test_a_missing_key_file_fails_and_none_is_made(holdfast: Command, store: Pat
     assert not (store / "holdfast.key").exists()
 
 
+def test_settings_that_cannot_be_read_fail_with_the_file(holdfast: Command, data: Path) -> None:
+    (data / "holdfast.toml").mkdir(parents=True)
+
+    state, cause, remedy = of(doctor(holdfast), "settings")
+
+    assert (state, remedy) == ("fail", "check that this user may read it")
+    assert str(data / "holdfast.toml") in cause
+
+
 def test_a_database_named_like_a_key_file_fails_and_nothing_is_made(holdfast: Command, data: Path) -> None:
     done = doctor(holdfast, HOLDFAST_DATABASE_URL=f"sqlite:///{data}/store.key")
 

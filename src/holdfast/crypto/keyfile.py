@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.crypto.keys import KEY_BYTES, Master, new_secret
+from holdfast.disk import on_disk
 from holdfast.domain.errors import InvalidField
 
 try:
@@ -52,7 +53,8 @@ def key_file_of(database: Path) -> Path:
     """Where the key of a store lies, or will be made. A store that was made with a shared file goes on with it; a new
     one never joins."""
     own, shared = own_key_file(database), shared_key_file(database)
-    goes_on = shared not in (own, database) and not own.exists() and shared.exists() and is_made(database)
+    with on_disk(own):
+        goes_on = not own.exists() and shared not in (own, database) and shared.exists() and is_made(database)
     return shared if goes_on else own
 
 
@@ -110,14 +112,13 @@ def next_key_file(path: Path) -> Path:
     return path.with_name(path.name + ".next")
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
 @contextlib.contextmanager
 def rotating(path: Path) -> Iterator[None]:
     """One process at a time replaces a key file. The lock file stays: removing it would let two in at once."""
-    with open(path.with_name(path.name + ".lock"), "a", opener=_private) as lock:
+    file = path.with_name(path.name + ".lock")
+    with on_disk(file):
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT, 0o600)
+    with os.fdopen(handle, "a") as lock:
         if fcntl is not None:
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -137,9 +138,10 @@ def stage_next_key(path: Path) -> Master:
 
 def adopt_next_key(path: Path) -> None:
     """The staged key becomes the key, in one step; another process may have done it already."""
-    with contextlib.suppress(FileNotFoundError):
-        next_key_file(path).replace(path)
-    _sync_directory(path.parent)
+    with on_disk(path):
+        with contextlib.suppress(FileNotFoundError):
+            next_key_file(path).replace(path)
+        _sync_directory(path.parent)
 
 
 def copy_key_file(source: Path, target: Path) -> None:
@@ -148,6 +150,11 @@ def copy_key_file(source: Path, target: Path) -> None:
 
 
 def _create(path: Path, secret: bytes) -> None:
+    with on_disk(path):
+        _write(path, secret)
+
+
+def _write(path: Path, secret: bytes) -> None:
     """Appears whole or not at all, 0600; when another process was quicker, its key stays."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle, draft = tempfile.mkstemp(prefix=path.name, dir=path.parent)
