@@ -10,6 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from holdfast.disk import on_disk
 from holdfast.domain.errors import InvalidField
 from holdfast.domain.limits import Limits
 
@@ -202,12 +203,27 @@ class Settings:
 def load(environment: Mapping[str, str] | None = None, /, **given: Any) -> Settings:
     """What was given wins over the environment, that over `holdfast.toml` in the data directory, that over defaults."""
     environment = os.environ if environment is None else environment
+    said, data_dir = _said(environment, given)
+    return _settings(environment, data_dir, _from_file(data_dir / FILE) | said)
+
+
+def load_without_file(**given: Any) -> Settings:
+    """For a memory that stays off because `holdfast.toml` could not be read."""
+    said, data_dir = _said(os.environ, given)
+    return _settings(os.environ, data_dir, said)
+
+
+def _said(environment: Mapping[str, str], given: Mapping[str, Any]) -> tuple[dict[str, Any], Path]:
+    """What was given or stands in the environment, and the data directory."""
     said = {name: environment[PREFIX + name] for name, *_ in TABLE if environment.get(PREFIX + name)}
     said |= {name.upper(): value for name, value in given.items() if value is not None}
     if given.get("data_dir") is not None and given.get("database_url") is None:
         said.pop("DATABASE_URL", None)
-    data_dir = Path(said["DATA_DIR"]).expanduser() if "DATA_DIR" in said else _user_data_dir(environment)
-    values = {setting.name: setting.default for setting in TABLE} | _from_file(data_dir / FILE) | said
+    return said, Path(said["DATA_DIR"]).expanduser() if "DATA_DIR" in said else _user_data_dir(environment)
+
+
+def _settings(environment: Mapping[str, str], data_dir: Path, said: dict[str, Any]) -> Settings:
+    values = {setting.name: setting.default for setting in TABLE} | said
     if values["DURABILITY"] not in ("full", "relaxed"):
         raise InvalidField("HOLDFAST_DURABILITY is `full` or `relaxed`.")
     return Settings(
@@ -303,19 +319,29 @@ def _number(name: str, value: Any, kind: Callable[[Any], Any]) -> Any:
 
 
 def _from_file(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
-    import tomllib
-
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        with on_disk(path):
+            text = _text(path)
+        if text is None:
+            return {}
+        import tomllib
+
+        table = tomllib.loads(text)
+    except ValueError as error:
         raise InvalidField(f"{path.name} cannot be read: {error}.") from error
     known = {setting.name for setting in TABLE}
     values = {name.upper().removeprefix(PREFIX): value for name, value in table.items()}
     if unknown := sorted(set(values) - known):
         raise InvalidField(f"{path.name} names an unknown setting `{unknown[0].lower()}`.")
     return values
+
+
+def _text(path: Path) -> str | None:
+    """None where there is no such file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
 
 
 def _user_data_dir(environment: Mapping[str, str]) -> Path:

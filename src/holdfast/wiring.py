@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,12 +18,20 @@ from holdfast.contracts.rows import STORE, KeyRow
 from holdfast.contracts.storage import Store
 from holdfast.crypto.keyfile import (
     OFF,
+    SUFFIX,
     Masters,
     adopt_next_key,
     copy_key_file,
+    is_made,
+    key_file_of,
+    master_in,
     masters,
     next_key_file,
+    own_key_file,
+    shared_key_file,
 )
+from holdfast.crypto.keys import Master
+from holdfast.disk import on_disk
 from holdfast.domain.errors import HoldfastError, InvalidField, Locked, Unavailable
 from holdfast.domain.scrub import scrub
 from holdfast.operations.engine import Engine
@@ -36,6 +45,9 @@ if TYPE_CHECKING:
 
 DATABASE = "holdfast.db"
 MEMORY = "sqlite://"
+OF_SQLITE = ("-wal", "-shm", "-journal")
+
+log = logging.getLogger("holdfast")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +74,15 @@ def open_engine(settings: Settings, clock: Clock, directory: Directory | None, *
     except HoldfastError as error:
         if required:
             raise
-        return Opened(None, reason=error.message, failed=error.code)
+        return shut(error)
+
+
+def shut(error: HoldfastError) -> Opened:
+    return Opened(None, reason=error.message, failed=error.code)
 
 
 def _open(settings: Settings, clock: Clock, directory: Directory | None) -> Opened:
-    path = database_path(settings)
-    if path is not None:
-        _make_folder(path.parent)
-        look_first(path)
+    path = _embedded(settings)
     keys = _masters(settings, path)
     while True:
         try:
@@ -87,7 +100,7 @@ def _open_with(
 ) -> Opened:
     store = _open_store(settings, path, keys)
     try:
-        keys = _finish_rotation(store, keys)
+        keys = _finish_rotation(store, keys, path)
         sealed = open_sealed(
             store, keys.all, clock(), ephemeral=keys.ephemeral, reload=lambda: _masters(settings, path).all
         )
@@ -143,15 +156,29 @@ def is_postgres(settings: Settings) -> bool:
     return (settings.database_url or "").startswith(("postgresql://", "postgres://"))
 
 
-def key_path(database: Path) -> Path:
-    return database.with_suffix(".key")
+def _embedded(settings: Settings) -> Path | None:
+    """The file of the embedded store: it may have this name, its folder is there, and what it holds is ours."""
+    path = database_path(settings)
+    if path is not None:
+        refuse_name_of_key(settings, path)
+        _make_folder(path.parent)
+        look_first(path)
+    return path
+
+
+def refuse_name_of_key(settings: Settings, path: Path) -> None:
+    if settings.memory_key is None and path.suffix.lower() == SUFFIX:
+        raise InvalidField(
+            f"{path.name} is the name of a key file, not of a database; choose another, for example {path.stem}.db."
+        )
 
 
 def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise Unavailable(f"The data directory {folder} cannot be made: {error.strerror}.") from error
+    with on_disk(folder):
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except FileExistsError:
+            raise Unavailable(f"{folder} is not a folder; name another, or move that file away.") from None
 
 
 def _masters(settings: Settings, path: Path | None) -> Masters:
@@ -160,31 +187,83 @@ def _masters(settings: Settings, path: Path | None) -> Masters:
             "A store on PostgreSQL has no key file: set HOLDFAST_MEMORY_KEY to the same key on every node. This makes "
             "one: python -c 'import secrets; print(secrets.token_hex(32))'"
         )
-    key_file = None if path is None else key_path(path)
+    key_file = None if path is None else key_file_of(path)
     unset = settings.memory_key is None and key_file is not None and not key_file.exists()
-    if unset and path is not None and path.exists() and path.stat().st_size:
+    if unset and path is not None and is_made(path):
         raise Locked(
-            f"The key file {key_path(path).name} of this store is missing; put it back, or set HOLDFAST_MEMORY_KEY."
+            f"The key file {key_file_of(path).name} of this store is missing; put it back, or set HOLDFAST_MEMORY_KEY."
         )
     return masters(settings.memory_key, settings.memory_old_keys, key_file)
 
 
-def _finish_rotation(store: Store, keys: Masters) -> Masters:
+def _finish_rotation(store: Store, keys: Masters, path: Path | None) -> Masters:
     """A process that ended between wrapping every key anew and replacing the key file left the new key beside it."""
-    if keys.file is None or len(keys.all) < 2 or not next_key_file(keys.file).exists():
+    if path is None or keys.file is None or len(keys.all) < 2 or not next_key_file(keys.file).exists():
         return keys
     waiting = keys.all[1]
     if any(row.master == waiting.id for row in store.keys.of(STORE)):
-        adopt_next_key(keys.file)
-        return replace(keys, all=(waiting, keys.all[0], *keys.all[2:]))
+        own = own_key_file(path)
+        if keys.file == own:
+            _leave_key_to_others(path)
+            adopt_next_key(own)
+        else:
+            copy_key_file(next_key_file(keys.file), own)
+        return replace(keys, all=(waiting, keys.all[0], *keys.all[2:]), file=own)
     return keys
 
 
-def look_first(path: Path) -> None:
+def key_file_to_replace(path: Path) -> Path:
+    """That of this store, once it has one and nobody else opens with it."""
+    own, used = own_key_file(path), key_file_of(path)
+    if used != own:
+        copy_key_file(used, own)
+        log.warning(
+            "the memory key of %s is in %s from now on; %s stays, remove it once no other store opens with it",
+            path.name,
+            own.name,
+            used.name,
+        )
+    _leave_key_to_others(path)
+    return own
+
+
+def _leave_key_to_others(path: Path) -> None:
+    """Stores of earlier versions that go on with the key file of this one get theirs."""
+    own = own_key_file(path)
+    if own != shared_key_file(path) or not own.exists():
+        return
+    master = master_in(own)
+    for other in _sharing(path):
+        if key_file_of(other) == own and _may_open(other, master):
+            copy_key_file(own, own_key_file(other))
+            log.warning("the memory key of %s is in %s from now on", other.name, own_key_file(other).name)
+
+
+def _sharing(path: Path) -> Iterator[Path]:
+    """Files beside a database that differ in their suffix alone. Those of SQLite itself are not touched: closing one
+    would drop the locks that this process holds on it."""
+    for other in path.parent.glob("*"):
+        alike = shared_key_file(other) == shared_key_file(path) and not other.name.endswith(OF_SQLITE)
+        if alike and other.is_file() and not other.samefile(path):
+            yield other
+
+
+def _may_open(path: Path, master: Master) -> bool:
+    """Whether a key may be that of a store; who cannot be asked keeps it."""
+    try:
+        look_first(path, lambda rows: check_canary(rows, (master,), ephemeral=False))
+    except Unavailable:
+        return True
+    except HoldfastError:
+        return False
+    return True
+
+
+def look_first(path: Path, check: Callable[[list[KeyRow]], None] | None = None) -> None:
     """Refuses what is not a store of ours before a key is looked for."""
     from holdfast.storage.sqlite import migrate
 
-    migrate.look_first(path, None)
+    migrate.look_first(path, check)
 
 
 def _open_store(settings: Settings, path: Path | None, keys: Masters) -> Store:
@@ -228,9 +307,7 @@ def _open_database(settings: Settings, check: Callable[[list[KeyRow]], None]) ->
 
 def put_back_keys(settings: Settings, rows: list[KeyRow]) -> PutBack:
     """For a store that may not open without them: its own key may be among them."""
-    path = database_path(settings)
-    if path is not None:
-        look_first(path)
+    path = _embedded(settings)
     keys = _masters(settings, path)
     store = _open_store(settings, path, keys)
     try:
@@ -242,12 +319,10 @@ def put_back_keys(settings: Settings, rows: list[KeyRow]) -> PutBack:
 def open_store_for_moving(settings: Settings, source: Opened) -> Store:
     """A store that takes over the keys of another one: it needs none of its own, and gets that one's key file."""
     assert source.masters is not None
-    path = database_path(settings)
+    path = _embedded(settings)
     if path is not None:
-        _make_folder(path.parent)
-        look_first(path)
-        if source.masters.file is not None and not key_path(path).exists():
-            copy_key_file(source.masters.file, key_path(path))
+        if source.masters.file is not None and not key_file_of(path).exists():
+            copy_key_file(source.masters.file, key_file_of(path))
     elif not is_postgres(settings):
         raise InvalidField("A store in memory is gone at the end; move to a file or a database.")
     return _open_store(settings, path, source.masters)

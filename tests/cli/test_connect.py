@@ -296,6 +296,18 @@ def test_another_key_in_the_key_file_is_told(
     assert f"move {home}/d/holdfast.key away, which holds another key" in capsys.readouterr().err
 
 
+def test_the_key_file_of_another_store_beside_it_is_not_to_be_moved(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "notes.key").write_text("aa" * 32 + "\n")
+    (home / "notes.sqlite").write_text("made before")
+    url = f"sqlite:///{home}/notes.sqlite"
+    connected_with(monkeypatch, HOLDFAST_DATABASE_URL=url, HOLDFAST_MEMORY_KEY=KEY)
+    told = capsys.readouterr().err
+    assert f"> {home}/notes.sqlite.key" in told
+    assert "move" not in told
+
+
 def test_secrets_that_have_no_file_of_their_own_are_named_with_the_place_for_them(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

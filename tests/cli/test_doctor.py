@@ -125,6 +125,23 @@ def test_a_missing_key_file_fails_and_none_is_made(holdfast: Command, store: Pat
     assert not (store / "holdfast.key").exists()
 
 
+def test_settings_that_cannot_be_read_fail_with_the_file(holdfast: Command, data: Path) -> None:
+    (data / "holdfast.toml").mkdir(parents=True)
+
+    state, cause, remedy = of(doctor(holdfast), "settings")
+
+    assert (state, remedy) == ("fail", "check that this user may read it")
+    assert str(data / "holdfast.toml") in cause
+
+
+def test_a_database_named_like_a_key_file_fails_and_nothing_is_made(holdfast: Command, data: Path) -> None:
+    done = doctor(holdfast, HOLDFAST_DATABASE_URL=f"sqlite:///{data}/store.key")
+
+    assert (done.code, of(done, "key")[0]) == (1, "fail")
+    assert "for example store.db" in of(done, "key")[1]
+    assert not data.exists()
+
+
 def test_a_file_that_is_no_store_fails(holdfast: Command, data: Path) -> None:
     data.mkdir(mode=0o700)
     (data / "holdfast.db").write_bytes(b"no database at all, but long enough to be one" * 10)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pty
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -50,6 +52,35 @@ def test_every_command_takes_json_a_subject_and_a_data_directory(command: Any) -
 def test_every_command_and_option_says_what_it_does(command: Any) -> None:
     assert command.help
     assert [one.name for one in command.params if not one.help] == []
+
+
+@pytest.mark.parametrize(
+    "command", [("remember", "x"), ("list",), ("keys", "status"), ("sweep",), ("serve",)]
+)
+def test_settings_that_cannot_be_read_are_refused_with_one_line(
+    holdfast: Command, data: Path, command: tuple[str, ...]
+) -> None:
+    (data / "holdfast.toml").mkdir(parents=True)
+
+    done = holdfast(*command)
+
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith(f"unavailable: {data}/holdfast.toml cannot be read")
+    assert done.err.count("\n") == 1
+
+
+def test_a_disk_that_is_too_full_to_make_the_key_is_refused_with_one_line(
+    holdfast: Command, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(tempfile, "mkstemp", full)
+
+    done = holdfast("remember", "x", "--json")
+
+    assert (done.code, done.json["error"]) == (1, "storage_full")
+    assert done.err.startswith(f"storage_full: The disk is full: {data}/holdfast.key")
 
 
 def test_without_a_command_the_help_is_printed(holdfast: Command) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -12,6 +15,7 @@ from holdfast import Client
 from holdfast.domain.errors import Unavailable
 from holdfast.entrypoints.opening import Running, open_settings
 from holdfast.settings import load
+from holdfast.storage.sqlite import store
 from tests.http.serving import Service, code, serving_running
 
 KEY, OTHER = "11" * 32, "22" * 32
@@ -77,6 +81,22 @@ def test_a_client_does_not_wait_for_a_server_that_will_not_come_back(locked: Run
 def test_a_stranger_is_not_told_that_the_store_is_shut(locked: Running) -> None:
     with serving_running(locked) as service:
         assert code(service.ask("GET", "entries/x", who=None)) == (401, "unauthenticated")
+
+
+def test_with_a_disk_too_full_to_open_it_lives_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(store, "FileConnections", full)
+    running = open_settings(load({}, data_dir=str(tmp_path), memory_key=KEY, embedder="none"))
+    with serving_running(running) as service:
+        assert service.ask("GET", "/healthz", who=None).status_code == 200
+        ready = service.ask("GET", "/readyz", who=None)
+        assert (ready.status_code, ready.json()["ready"]) == (503, False)
+        assert "The disk is full" in ready.json()["store"]
+        assert code(service.ask("GET", "entries/x")) == (503, "unavailable")
 
 
 def test_a_store_that_breaks_while_serving_turns_ready_red(tmp_path: Path) -> None:

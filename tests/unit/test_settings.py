@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.domain.errors import InvalidField
+from holdfast.domain.errors import InvalidField, Unavailable
 from holdfast.domain.limits import Limits
 from holdfast.settings import TABLE, load
 
@@ -74,6 +74,22 @@ def test_a_settings_file_that_cannot_be_understood_is_refused(tmp_path: Path, bo
 
     with pytest.raises(InvalidField, match=r"holdfast\.toml"):
         load({}, data_dir=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "folder", ["", "x" * 300], ids=["a folder in its place", "a folder not to be entered"]
+)
+def test_a_settings_file_that_cannot_be_read_is_unavailable_and_named(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "holdfast.toml").mkdir()
+
+    with pytest.raises(Unavailable, match=r"holdfast\.toml cannot be read"):
+        load({}, data_dir=str(tmp_path / folder))
+
+
+def test_where_the_data_directory_is_a_file_there_are_no_settings(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    assert load({}, data_dir=str(tmp_path / "file")).subject == "local"
 
 
 def test_a_settings_file_may_use_full_names(tmp_path: Path) -> None:

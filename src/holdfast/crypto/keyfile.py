@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.crypto.keys import KEY_BYTES, Master, new_secret
+from holdfast.disk import on_disk
 from holdfast.domain.errors import InvalidField
 
 try:
@@ -22,6 +23,7 @@ log = logging.getLogger("holdfast")
 
 EPHEMERAL = "ephemeral"
 OFF = "off"
+SUFFIX = ".key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,34 @@ class Masters:
     all: tuple[Master, ...]
     ephemeral: bool = False
     file: Path | None = None
+    """Where the first of them was read."""
+
+
+def own_key_file(database: Path) -> Path:
+    """Of one database alone: `notes.key` for `notes.db`, else the whole name and `.key`. A name without a suffix gets a
+    dot more: `notes` would have the file of `notes.db`."""
+    if database.suffix == ".db":
+        return database.with_suffix(SUFFIX)
+    return database.with_name(database.name + ("" if database.suffix else ".") + SUFFIX)
+
+
+def shared_key_file(database: Path) -> Path:
+    """Where earlier versions kept the key, the same file for all databases that differ in their suffix alone."""
+    return database.with_suffix(SUFFIX)
+
+
+def key_file_of(database: Path) -> Path:
+    """Where the key of a store lies, or will be made. A store that was made with a shared file goes on with it; a new
+    one never joins."""
+    own, shared = own_key_file(database), shared_key_file(database)
+    with on_disk(own):
+        goes_on = not own.exists() and shared not in (own, database) and shared.exists() and is_made(database)
+    return shared if goes_on else own
+
+
+def is_made(database: Path) -> bool:
+    """Whether there is anything that a key may have sealed."""
+    return database.exists() and database.stat().st_size > 0
 
 
 def masters(configured: str | None, old: tuple[str, ...], key_file: Path | None) -> Masters:
@@ -65,9 +95,9 @@ def _from_file(path: Path) -> tuple[Master, ...]:
             "made the memory key %s; keep a copy of it in a safe place: without it nothing can be read",
             path.name,
         )
-    keys = [Master(parse_key(_read(path)))]
+    keys = [master_in(path)]
     if (waiting := next_key_file(path)).exists():
-        keys.append(Master(parse_key(_read(waiting))))
+        keys.append(master_in(waiting))
     return tuple(keys)
 
 
@@ -82,17 +112,20 @@ def next_key_file(path: Path) -> Path:
     return path.with_name(path.name + ".next")
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
 @contextlib.contextmanager
 def rotating(path: Path) -> Iterator[None]:
     """One process at a time replaces a key file. The lock file stays: removing it would let two in at once."""
-    with open(path.with_name(path.name + ".lock"), "a", opener=_private) as lock:
+    file = path.with_name(path.name + ".lock")
+    with on_disk(file):
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT, 0o600)
+    with os.fdopen(handle, "a") as lock:
         if fcntl is not None:
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def master_in(path: Path) -> Master:
+    return Master(parse_key(_read(path)))
 
 
 def stage_next_key(path: Path) -> Master:
@@ -100,14 +133,15 @@ def stage_next_key(path: Path) -> Master:
     waiting = next_key_file(path)
     if not waiting.exists():
         _create(waiting, new_secret())
-    return Master(parse_key(_read(waiting)))
+    return master_in(waiting)
 
 
 def adopt_next_key(path: Path) -> None:
     """The staged key becomes the key, in one step; another process may have done it already."""
-    with contextlib.suppress(FileNotFoundError):
-        next_key_file(path).replace(path)
-    _sync_directory(path.parent)
+    with on_disk(path):
+        with contextlib.suppress(FileNotFoundError):
+            next_key_file(path).replace(path)
+        _sync_directory(path.parent)
 
 
 def copy_key_file(source: Path, target: Path) -> None:
@@ -116,6 +150,11 @@ def copy_key_file(source: Path, target: Path) -> None:
 
 
 def _create(path: Path, secret: bytes) -> None:
+    with on_disk(path):
+        _write(path, secret)
+
+
+def _write(path: Path, secret: bytes) -> None:
     """Appears whole or not at all, 0600; when another process was quicker, its key stays."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle, draft = tempfile.mkstemp(prefix=path.name, dir=path.parent)

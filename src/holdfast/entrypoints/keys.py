@@ -8,7 +8,7 @@ from pathlib import Path
 from uuid import UUID
 
 from holdfast.contracts.rows import KeyRow
-from holdfast.crypto.keyfile import adopt_next_key, next_key_file, rotating, stage_next_key
+from holdfast.crypto.keyfile import adopt_next_key, next_key_file, own_key_file, rotating, stage_next_key
 from holdfast.domain.errors import Conflict, InvalidField, Unavailable
 from holdfast.operations.engine import Engine
 from holdfast.operations.keep_keys import (
@@ -22,7 +22,7 @@ from holdfast.operations.keep_keys import (
     written,
 )
 from holdfast.operations.rotate_keys import KeyStatus, Rotated, key_status, rotate_data, rotate_master
-from holdfast.wiring import Opened
+from holdfast.wiring import Opened, key_file_to_replace
 
 
 class Keys:
@@ -45,16 +45,18 @@ class Keys:
         assert masters is not None, "an open engine has its master keys"
         if masters.ephemeral:
             raise Conflict("A throw-away key is not rotated; set HOLDFAST_MEMORY_KEY to keep memories.")
-        if masters.file is None:
+        path = self._opened.path
+        if masters.file is None or path is None:
             return rotate_master(engine)
-        with rotating(masters.file):
+        with rotating(own_key_file(path)):
+            file = key_file_to_replace(path)
             engine.sealed.keyring.reload_masters()
             status = key_status(engine)
-            if not next_key_file(masters.file).exists() and status.wrapped_by_others > status.locked:
+            if not next_key_file(file).exists() and status.wrapped_by_others > status.locked:
                 return rotate_master(engine)
-            engine.sealed.keyring.use_master(stage_next_key(masters.file))
+            engine.sealed.keyring.use_master(stage_next_key(file))
             rotated = rotate_master(engine)
-            adopt_next_key(masters.file)
+            adopt_next_key(file)
             return rotated
 
     def rotate_data(

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from holdfast.contracts.clock import Clock
 from holdfast.contracts.directory import Directory
+from holdfast.disk import on_disk
 from holdfast.domain.errors import HoldfastError, InvalidField, Locked, Unavailable
 from holdfast.domain.limits import check_list, check_mapping, check_words
 from holdfast.domain.principal import Caller, Principal, PrincipalKind, principal
@@ -27,10 +28,10 @@ from holdfast.operations.rotate_keys import count_uses, rotate_worn
 from holdfast.operations.settle import Settler, settle
 from holdfast.operations.sweep import Sweeper, sweep
 from holdfast.operations.vector_index import build_vector_index, drop_vector_index
-from holdfast.settings import Settings, load
+from holdfast.settings import Settings, load, load_without_file
 from holdfast.surfaces.administration import AdministrationCalls
 from holdfast.surfaces.seat import Seat
-from holdfast.wiring import Opened, is_postgres, open_engine, system_clock
+from holdfast.wiring import Opened, is_postgres, open_engine, shut, system_clock
 
 log = logging.getLogger("holdfast")
 
@@ -271,14 +272,19 @@ def open_where(
     clock: Clock,
     directory: Directory | None,
 ) -> tuple[Opened, Settings, Clock]:
-    settings = load(
-        memory_key=key,
-        memory_old_keys=old_keys,
-        durability=durability,
-        sweep_seconds=sweep_seconds,
-        embedder=embedder,
-        **place_of(where),
-    )
+    given = {
+        "memory_key": key,
+        "memory_old_keys": old_keys,
+        "durability": durability,
+        "sweep_seconds": sweep_seconds,
+        "embedder": embedder,
+    }
+    try:
+        settings = load(**given, **place_of(where))
+    except Unavailable as error:
+        if required:
+            raise
+        return shut(error), load_without_file(**given), clock
     return open_engine(settings, clock, directory, required=required), settings, clock
 
 
@@ -309,7 +315,9 @@ def place_of(where: str | os.PathLike[str] | None) -> dict[str, str]:
     if text == ":memory:":
         return {"database_url": "sqlite://"}
     path = Path(text).expanduser()
-    if path.is_file() or (not path.is_dir() and path.suffix):
+    with on_disk(path):
+        is_database = path.is_file() or (not path.is_dir() and path.suffix)
+    if is_database:
         return {
             "database_url": f"sqlite:///{quote(str(path.absolute()))}",
             "data_dir": str(path.absolute().parent),

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
-from holdfast.crypto.keyfile import EPHEMERAL, OFF
+from holdfast.crypto.keyfile import EPHEMERAL, OFF, key_file_of, own_key_file
 from holdfast.settings import FILE, PREFIX, TABLE, Settings, load, surroundings
-from holdfast.wiring import database_path, is_postgres, key_path
+from holdfast.wiring import database_path, is_postgres
 
 WHICH_STORE = ("HOLDFAST_DATA_DIR", "HOLDFAST_DATABASE_URL")
 KEY = "HOLDFAST_MEMORY_KEY"
@@ -97,7 +97,7 @@ def _key_missed(settings: Settings) -> str:
     path = database_path(settings)
     if path is None and not is_postgres(settings):
         return ""  # a store in memory is made anew each time
-    if path is not None and _key_in(key_path(path)) == (settings.memory_key or "").strip().lower():
+    if path is not None and _key_in(key_file_of(path)) == (settings.memory_key or "").strip().lower():
         return ""
     return f"Without {KEY} the agent cannot open this store: {bring_key(settings)}."
 
@@ -107,7 +107,7 @@ def bring_key(settings: Settings) -> str:
     path = database_path(settings)
     if path is None:
         return _into_settings(settings, KEY)
-    file = key_path(path).absolute()
+    file = own_key_file(path).absolute()
     first = f"move {file} away, which holds another key, and then " if file.exists() else ""
     if os.name == "nt":
         how = f"write the key, 64 hex characters, into {file}"

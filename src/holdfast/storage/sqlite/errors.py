@@ -23,6 +23,13 @@ def translated(error: apsw.Error) -> HoldfastError:
             )
         case apsw.CorruptError() | apsw.NotADBError():
             return Backend("The memory file is damaged or not a Holdfast store; restore a backup.")
+        case apsw.IOError() if _code(error) == apsw.SQLITE_IOERR_SHMSIZE:  # no room for the index of the log
+            return StorageFull()
         case apsw.IOError():
             return Unavailable("The disk failed while memory was read or written; nothing was half written.")
     return Backend(f"SQLite refused a statement ({type(error).__name__}).")
+
+
+def _code(error: apsw.Error) -> int | None:
+    """What exactly went wrong; the types of apsw do not name it."""
+    return getattr(error, "extendedresult", None)

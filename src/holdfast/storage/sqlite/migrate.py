@@ -10,6 +10,7 @@ from urllib.parse import quote
 import apsw
 
 from holdfast.contracts.rows import STORE, KeyRow
+from holdfast.disk import on_disk
 from holdfast.domain.errors import Backend
 from holdfast.storage.sqlite.connections import BUSY_MS, Connections, OnConnection
 from holdfast.storage.sqlite.erasing import copy_before_upgrade
@@ -44,8 +45,9 @@ def migrate(connections: Connections, todo: list[Step] | None = None) -> None:
 def look_first(path: Path, check: Callable[[list[KeyRow]], None] | None) -> None:
     """Looks at an existing file without touching it: what is not ours, is from the future, or is sealed with another
     key stays as it is."""
-    if not path.exists() or path.stat().st_size == 0:
-        return
+    with on_disk(path):
+        if not path.exists() or path.stat().st_size == 0:
+            return
     try:
         db = open_untouched(path)
         try:

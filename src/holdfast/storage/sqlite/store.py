@@ -13,6 +13,7 @@ import apsw
 from holdfast.contracts.answer import Answer
 from holdfast.contracts.rows import KeyRow
 from holdfast.contracts.storage import Job
+from holdfast.disk import on_disk
 from holdfast.storage.forks import FORKED, abandon_in_children
 from holdfast.storage.sqlite.access import GrantReads, MemberReads, RuleReads
 from holdfast.storage.sqlite.agents import AgentReads
@@ -109,7 +110,8 @@ def open_file(
 ) -> SqliteStore:
     """Opens or makes the file. `check` sees the store's own keys before anything is changed, and may refuse."""
     look_first(path, check)
-    return SqliteStore(FileConnections(path, durable=durable))
+    with on_disk(path):
+        return SqliteStore(FileConnections(path, durable=durable))
 
 
 @contextmanager

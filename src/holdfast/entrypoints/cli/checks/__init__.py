@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from holdfast.domain.errors import HoldfastError
+from holdfast.domain.errors import HoldfastError, Unavailable
 from holdfast.entrypoints.cli.checks import agents, database, machine, network, place, search, store
 from holdfast.entrypoints.cli.checks.finding import Check, Finding, Scene, fail
 from holdfast.entrypoints.cli.door import settings_of
 from holdfast.wiring import database_path, is_postgres
 
 Where = Callable[[Scene], bool]
+READABLE = "check that this user may read it"
 
 
 def anywhere(_scene: Scene) -> bool:
@@ -63,6 +64,8 @@ def examine(data: Path | None, subject: str | None) -> list[Finding]:
     try:
         settings = settings_of(data, subject=subject)
         scene = Scene(settings, database_path(settings), time.time())
+    except Unavailable as error:
+        return [fail(error.message, READABLE).named("settings")]
     except HoldfastError as error:
         return [
             fail(error.message, "correct this setting in the environment or in holdfast.toml").named(
@@ -79,6 +82,4 @@ def _find(check: Check, scene: Scene) -> Finding:
     except HoldfastError as error:
         return fail(error.message, f"see `{error.code}` in docs/errors.md")
     except OSError as error:
-        return fail(
-            f"{error.filename or scene.folder}: {error.strerror or error}", "check that this user may read it"
-        )
+        return fail(f"{error.filename or scene.folder}: {error.strerror or error}", READABLE)

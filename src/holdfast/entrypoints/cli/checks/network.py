@@ -9,9 +9,9 @@ from http.client import HTTPException
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from holdfast.crypto.keyfile import key_file_of
 from holdfast.domain.errors import InvalidField
 from holdfast.entrypoints.cli.checks.finding import Finding, Scene, fail, ok, warn
-from holdfast.wiring import key_path
 
 PATIENCE_SECONDS = 5.0
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
@@ -116,5 +116,5 @@ def _answer(url: str, token: str | None = None) -> tuple[int | None, str]:
 
 def _key_file(scene: Scene) -> bytes | None:
     """The memory key of the key file, which the secret must not be."""
-    path = None if scene.database is None else key_path(scene.database)
+    path = None if scene.database is None else key_file_of(scene.database)
     return path.read_bytes().strip().lower() if path is not None and path.exists() else None

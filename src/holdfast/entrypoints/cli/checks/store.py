@@ -7,11 +7,11 @@ import stat
 from pathlib import Path
 
 from holdfast.contracts.rows import KeyRow
-from holdfast.crypto.keyfile import EPHEMERAL, OFF, Masters, masters
+from holdfast.crypto.keyfile import EPHEMERAL, OFF, Masters, key_file_of, masters
 from holdfast.domain.errors import Backend, HoldfastError, Locked
 from holdfast.entrypoints.cli.checks.finding import NO_STORE, Finding, Scene, fail, ok, warn
 from holdfast.storage.sealed import check_canary
-from holdfast.wiring import is_postgres, key_path
+from holdfast.wiring import is_postgres, refuse_name_of_key
 
 HEADER_BYTES = 100
 USER_VERSION = slice(60, 64)
@@ -33,7 +33,8 @@ def key(scene: Scene) -> Finding:
         )
     if scene.database is None:
         return ok("a store in memory makes its own")
-    return _file(key_path(scene.database), scene)
+    refuse_name_of_key(scene.settings, scene.database)
+    return _file(key_file_of(scene.database), scene)
 
 
 def _file(path: Path, scene: Scene) -> Finding:
@@ -57,7 +58,7 @@ def _unusable(scene: Scene) -> Finding | None:
         configured_keys(scene)
     except HoldfastError as error:
         named = scene.settings.memory_key is not None
-        file = None if scene.database is None else key_path(scene.database)
+        file = None if scene.database is None else key_file_of(scene.database)
         if scene.has_store or is_postgres(scene.settings):
             where = "HOLDFAST_MEMORY_KEY" if named or file is None else file
             return fail(
@@ -140,7 +141,7 @@ def configured_keys(scene: Scene) -> Masters | None:
         return None
     if said is not None:
         return masters(said, old, None)
-    file = None if scene.database is None else key_path(scene.database)
+    file = None if scene.database is None else key_file_of(scene.database)
     return masters(None, old, file) if file is not None and file.exists() else None
 
 

@@ -1,0 +1,211 @@
+"""One key file for each store of a folder, whatever their suffixes; stores that once shared one still open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+import holdfast
+from holdfast.crypto.keyfile import next_key_file, own_key_file, stage_next_key
+from holdfast.domain.errors import InvalidField, Locked
+from holdfast.entrypoints.moving import move_store
+from holdfast.operations.rotate_keys import rotate_master
+from holdfast.storage.sqlite import migrate
+from tests.security.raw import KEY, OTHER_KEY, digest, engine_of, open_store
+
+NAMES = ("notes.db", "notes.sqlite", "notes.sqlite3", "notes.old.db", "notes")
+
+
+def _open(path: Path, key: str | None = None) -> holdfast.Memory:
+    return open_store(f"sqlite:///{path}", key=key)  # type: ignore[arg-type]
+
+
+def _fill(path: Path, key: str | None = None) -> None:
+    with _open(path, key) as memory:
+        memory.user("ada").remember(f"kept in {path.name}", key="k")
+
+
+def _opens(path: Path) -> bool:
+    with _open(path) as memory:
+        return memory.user("ada").get("k").text == f"kept in {path.name}"
+
+
+def _rotate(path: Path) -> None:
+    with _open(path) as memory:
+        assert memory.keys.rotate().keys == 2
+
+
+@pytest.fixture
+def sharing(tmp_path: Path) -> tuple[Path, ...]:
+    """Stores as earlier versions made them, with one key file for every suffix."""
+    (tmp_path / "notes.key").write_text(KEY + "\n")
+    stores = tuple(tmp_path / name for name in ("notes.db", "notes.sqlite", "notes"))
+    for path in stores:
+        _fill(path, KEY)
+    return stores
+
+
+# New stores
+
+
+def test_every_store_of_a_folder_has_a_key_file_of_its_own(tmp_path: Path) -> None:
+    for name in NAMES:
+        _fill(tmp_path / name)
+
+    keys = {path.name: path.read_text() for path in tmp_path.glob("*.key")}
+    assert set(keys) == {
+        "notes.key",
+        "notes.sqlite.key",
+        "notes.sqlite3.key",
+        "notes.old.key",
+        "notes..key",
+    }
+    assert len(set(keys.values())) == len(NAMES)
+
+
+@pytest.mark.parametrize("rotated", NAMES)
+def test_rotating_the_key_of_a_store_leaves_those_beside_it_readable(tmp_path: Path, rotated: str) -> None:
+    for name in NAMES:
+        _fill(tmp_path / name)
+
+    _rotate(tmp_path / rotated)
+
+    assert all(_opens(tmp_path / name) for name in NAMES)
+
+
+def test_a_new_store_never_joins_the_key_file_of_another(tmp_path: Path) -> None:
+    (tmp_path / "notes.key").write_text(KEY)
+
+    _fill(tmp_path / "notes.sqlite")
+
+    with pytest.raises(Locked):
+        _open(tmp_path / "notes.sqlite", KEY)
+
+
+def test_a_store_that_is_moved_beside_another_gets_its_own_key_file(tmp_path: Path) -> None:
+    _fill(tmp_path / "elsewhere" / "notes.sqlite")
+    _fill(tmp_path / "notes.db")
+
+    move_store(tmp_path / "elsewhere" / "notes.sqlite", tmp_path / "notes.sqlite")
+
+    assert _opens(tmp_path / "notes.sqlite")
+    assert _opens(tmp_path / "notes.db")
+
+
+# Stores that share a key file
+
+
+def test_stores_that_were_made_with_one_key_file_open_and_leave_everything_as_it_is(
+    sharing: tuple[Path, ...],
+) -> None:
+    assert all(_opens(path) for path in sharing)
+    assert [path.name for path in sharing[0].parent.glob("*.key*")] == ["notes.key"]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)])
+def test_stores_that_share_a_key_file_are_rotated_one_after_the_other_and_all_stay_readable(
+    sharing: tuple[Path, ...], order: tuple[int, ...]
+) -> None:
+    for place in order:
+        _rotate(sharing[place])
+        assert all(_opens(path) for path in sharing)
+
+    keys = {own_key_file(path).read_text() for path in sharing}
+    assert len(keys) == 3
+    assert KEY + "\n" not in keys
+
+
+def test_whoever_rotates_away_from_a_shared_key_file_does_not_touch_it(
+    sharing: tuple[Path, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    database, other, _ = sharing
+
+    _rotate(other)
+
+    assert database.with_suffix(".key").read_text() == KEY + "\n"
+    assert "notes.key stays" in caplog.text
+    with pytest.raises(Locked):
+        _open(other, KEY)
+
+
+def test_a_store_that_is_open_while_the_shared_key_is_rotated_goes_on(sharing: tuple[Path, ...]) -> None:
+    database, other, _ = sharing
+    with _open(other) as memory:
+        _rotate(database)
+        memory.user("bob").remember("said later", key="k")
+        memory.keys.rotate()
+
+    with _open(other) as memory:
+        assert memory.user("bob").get("k").text == "said later"
+    assert _opens(database)
+
+
+def test_only_a_store_that_opens_with_the_shared_key_gets_a_copy_of_it(sharing: tuple[Path, ...]) -> None:
+    folder = sharing[0].parent
+    _fill(folder / "notes.other", OTHER_KEY)
+    (folder / "notes.md").write_text("no store at all")
+
+    _rotate(sharing[0])
+
+    assert {path.name for path in folder.glob("*.key")} == {"notes.key", "notes.sqlite.key", "notes..key"}
+
+
+def test_a_store_that_cannot_be_asked_keeps_the_shared_key(
+    sharing: tuple[Path, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, other, _ = sharing
+    monkeypatch.setattr(migrate, "BUSY_MS", 0)
+    taken = apsw.Connection(str(other))
+    taken.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE").fetchall()
+
+    _rotate(database)
+
+    taken.close()
+    assert _opens(other)
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["notes.db", "notes.sqlite"])
+def test_a_rotation_of_a_shared_key_file_that_was_cut_short_is_finished_for_one_store_alone(
+    sharing: tuple[Path, ...], place: int
+) -> None:
+    shared = sharing[0].with_suffix(".key")
+    with _open(sharing[place]) as memory:
+        engine_of(memory).sealed.keyring.use_master(stage_next_key(shared))
+        rotate_master(engine_of(memory))
+    staged = next_key_file(shared).read_text()
+
+    assert _opens(sharing[place])
+
+    assert own_key_file(sharing[place]).read_text() == staged
+    assert all(_opens(path) for path in sharing)
+
+
+# Names
+
+
+@pytest.mark.parametrize("name", ["store.key", "store.KEY"])
+@pytest.mark.parametrize("folder", ["", "new/"])
+def test_a_database_named_like_a_key_file_is_refused_and_nothing_is_made(
+    tmp_path: Path, name: str, folder: str
+) -> None:
+    with pytest.raises(InvalidField, match=r"for example store\.db"):
+        _open(tmp_path / f"{folder}{name}")
+
+    assert list(tmp_path.iterdir()) == []
+    with holdfast.open(tmp_path / f"{folder}{name}", required=False) as off:
+        assert "key file" in (off.reason or "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_named_like_a_key_file_still_opens_with_a_key_from_settings(tmp_path: Path) -> None:
+    _fill(tmp_path / "store.key", KEY)
+    before = digest(tmp_path)
+
+    with _open(tmp_path / "store.key", KEY) as memory:
+        assert memory.user("ada").get("k").text == "kept in store.key"
+
+    with pytest.raises(InvalidField):
+        _open(tmp_path / "store.key")
+    assert set(digest(tmp_path)) == set(before)
