@@ -120,6 +120,34 @@ def test_a_purge_removes_live_and_trashed_for_good(alice: Own) -> None:
     assert alice.trashed() == alice.list() == []
 
 
+def test_a_purge_compares_the_expected_revision_with_the_live_entry_whatever_lies_in_the_trash(
+    memory: Memory, alice: Own
+) -> None:
+    alice.remember("old", key="k")
+    alice.trash("k")
+    alice.remember("one", key="k")
+    alice.remember("two", key="k")
+    with unchanged(memory), refused("precondition_failed"):
+        alice.purge("k", expected_revision=1)
+    assert alice.purge("k", expected_revision=2) == 2
+    assert alice.list() == alice.trashed() == []
+
+
+def test_without_a_live_entry_a_purge_compares_with_the_one_trashed_last(
+    memory: Memory, alice: Own, clock: FixedClock
+) -> None:
+    alice.remember("old", key="k")
+    alice.trash("k")
+    clock.advance(seconds=1)
+    alice.remember("one", key="k")
+    alice.remember("two", key="k")
+    alice.trash("k")
+    with unchanged(memory), refused("precondition_failed"):
+        alice.purge("k", expected_revision=1)
+    assert alice.purge("k", expected_revision=2) == 2
+    assert alice.trashed() == []
+
+
 # Forget one
 
 

@@ -778,7 +778,7 @@ class Model:
             rows = self._removable(actor, space, level, target, ROOMS)
             if not rows:
                 raise Refused("not_found")
-            if any(expected not in (None, row.revision) for row in rows):
+            if expected not in (None, rows[0].revision):
                 raise Refused("precondition_failed")
             return self._purge(actor, rows, level)
 
@@ -801,12 +801,14 @@ class Model:
     def _removable(
         self, actor: Actor, space: Space, level: int, target: Target, rooms: tuple[str, ...]
     ) -> list[Row]:
-        """The live entry meant and, by key, all that was trashed under it; of these what may be removed, if any."""
+        """The live entry meant and, by key, all that was trashed under it, the last first; of these what may be removed,
+        if any."""
         try:
             found = [self.look_up(actor, space, target, rooms)]
         except Refused:
             found = []
-        found += [row for row in self.in_trash(actor, space, rooms) if _meant(row, target)]
+        trashed = [row for row in self.in_trash(actor, space, rooms) if _meant(row, target)]
+        found += sorted(trashed, key=lambda row: (row.trashed_us or 0, row.head.seq), reverse=True)
         return [row for row in found if self._may_delete(actor, row, level)] or found
 
     def _purge(self, actor: Actor, rows: list[Row], level: int) -> int:

@@ -84,7 +84,8 @@ def restore(engine: Engine, caller: Caller, target: Target) -> Job[Entry]:
 
 
 def purge(engine: Engine, caller: Caller, target: Target, expected: int | None = None) -> Job[int]:
-    """Removes one entry for good, live or from the trash; a locked one too, named by its id."""
+    """Removes one entry for good, live or from the trash; a locked one too, named by its id. The expected revision is
+    that of the live entry, else of the one trashed last: what else lay in the trash, the caller was not shown."""
     now = engine.clock()
     sought = seek(engine, caller, target, Op.WRITE, now)
     place = engine.sealed.place(sought.entered.space, now)
@@ -94,8 +95,7 @@ def purge(engine: Engine, caller: Caller, target: Target, expected: int | None =
         heads = _live_and_trashed(engine, sealed, place, sought)
         if not heads:
             raise NotFound
-        for head in heads:
-            check_expected(expected, head.row.revision)
+        check_expected(expected, heads[0].row.revision)
         return _purge(engine, sealed, sought.entered, heads, "purge")
 
     return write
@@ -194,7 +194,8 @@ def _own_spaces(engine: Engine, tx: Transaction, me: Principal) -> list[SpaceRow
 
 
 def _live_and_trashed(engine: Engine, tx: SealedTransaction, place: Place, sought: Sought) -> list[Head]:
-    """The live entry meant and, by key, all that was trashed under it; of these what the caller may remove, if any."""
+    """The live entry meant and, by key, all that was trashed under it, the last first; of these what the caller may
+    remove, if any."""
     if not place.space.stored:
         return []
     if sought.number is not None:
