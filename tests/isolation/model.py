@@ -25,6 +25,8 @@ ROOMS = ("notes", "facts", "stores", "files", "assistant")
 """What a model may see; `internal` is beside them."""
 EVERY_ROOM = (*ROOMS, "internal")
 OWNERS_ALONE = ("files", "assistant")
+ENDLESS = ("files", "assistant")
+"""Where nothing has a time to live."""
 
 
 class Refused(Exception):
@@ -510,6 +512,8 @@ class Model:
             if partition == "notes":
                 raise Refused("ttl_too_short")
             ttl = None
+        elif ttl is not None and partition in ENDLESS:
+            raise Refused("invalid_field")
         return None if ttl is None else self.now + ttl * SECOND
 
     def remember(
@@ -801,8 +805,8 @@ class Model:
     def _removable(
         self, actor: Actor, space: Space, level: int, target: Target, rooms: tuple[str, ...]
     ) -> list[Row]:
-        """The live entry meant and, by key, all that was trashed under it, the last first; of these what may be removed,
-        if any."""
+        """The live entry meant and, by key, all that was trashed under it, the last first; of these what may be
+        removed, if any."""
         try:
             found = [self.look_up(actor, space, target, rooms)]
         except Refused:

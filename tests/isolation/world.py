@@ -412,7 +412,7 @@ class World:
             teams=frozenset(actor.teams),
             roles=frozenset(actor.roles),
         )
-        said = EngineDraft(draft.text, key, draft.hint, ttl=draft.ttl)
+        said = EngineDraft(draft.text, key, draft.hint)
         asked = Asked(ASSISTANT, UUID(space.id), said)
         kept = engine.write(Write(lambda: engine_remember(engine, caller, asked)))
         _, write = self.model.remember(actor, space.id, "assistant", draft)
