@@ -107,6 +107,27 @@ def test_a_repeated_request_may_have_expected_what_it_changed(alice: Own) -> Non
     assert alice.remember("two", key="k", expected_revision=1, idempotency_key="once") == second
 
 
+def test_a_repeated_request_is_answered_alike_after_its_entry_was_moved(memory: Memory, alice: Own) -> None:
+    alice.create_space("attic")
+    first = alice.remember("one", key="k", idempotency_key="once")
+    moved = alice.rename("k", new_key="k", to_space="attic")
+    with unchanged(memory):
+        assert alice.remember("one", key="k", idempotency_key="once") == first
+    assert (alice.list(), keys(alice.list(space="attic"))) == ([], ["k"])
+    alice.rename(id=moved.id, new_key="back", to_space="user:alice")
+    assert alice.remember("one", key="k", idempotency_key="once") == first
+    assert keys(alice.list()) == ["back"]
+
+
+def test_what_a_moved_entry_was_answered_goes_when_it_is_purged(alice: Own) -> None:
+    alice.create_space("attic")
+    first = alice.remember("one", key="k", idempotency_key="once")
+    alice.purge(id=alice.rename("k", new_key="k", to_space="attic").id)
+    again = alice.remember("one", key="k", idempotency_key="once")
+    assert again.created
+    assert again.id != first.id
+
+
 @pytest.mark.parametrize("key", ["", "x" * 256, "a\nb", "\ud800", 5, b"x"])
 @pytest.mark.parametrize("given", [None, "k"])
 def test_an_idempotency_key_that_is_none_is_refused(

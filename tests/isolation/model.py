@@ -188,6 +188,8 @@ class Receipt:
     at_us: int
     body: object
     row: Row | None
+    moved: bool = False
+    """Whether the answer tells of the place where the entry lay before."""
 
 
 Grants = dict[tuple[Space, str, str], Given]
@@ -712,12 +714,15 @@ class Model:
         return write
 
     def _move(self, row: Row, actor: Actor, state: State, there: Space) -> Row:
-        """With its history, under an id of the other space; there it is born now."""
-        self._remove(row)
+        """With its history and what its owner was answered, under an id of the other space; there it is born now."""
         born = self.seq + 1
         states = [replace(each, seq=born) for each in row.states]
         moved = Row(there, row.owner, row.partition, born, row.created_us, states)
         self.rows.append(moved)
+        for (who, key), kept in self.receipts.items():
+            if who == row.owner and kept.row is row:
+                self.receipts[who, key] = replace(kept, row=moved, moved=True)
+        self._remove(row)
         return self._append(moved, actor, state, "renamed")
 
     def undo(self, actor: Actor, target: Target, to: int | None, expected: int | None) -> Callable[[], Row]:

@@ -183,8 +183,9 @@ class World:
                 self.equal(answer.status, 200, "status of a repeated request")
                 self.equal(_lasting(answer), receipt.body, "answer to a repeated request")
                 self.seen["repeated"] += 1
-                if receipt.row is not None and receipt.row.expired(self.model.now):
-                    self._suspects.clear()  # a day long an answer is given again, even if its entry has expired
+                if receipt.row is not None and (receipt.moved or receipt.row.expired(self.model.now)):
+                    # A day long an answer is given again, even if its entry has expired, or its owner's was moved.
+                    self._suspects.clear()
                 return
             result = job()
         except Refused as refusal:

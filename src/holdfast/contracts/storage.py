@@ -28,6 +28,7 @@ from holdfast.contracts.index import (
     VectorReads,
 )
 from holdfast.contracts.proposals import ProposalReads, ProposalWrites
+from holdfast.contracts.receipts import ReceiptReads, ReceiptWrites
 from holdfast.contracts.rows import (
     AuditHead,
     AuditRow,
@@ -38,7 +39,6 @@ from holdfast.contracts.rows import (
     MemberRow,
     MovedRow,
     PlacedRow,
-    ReceiptRow,
     RevisionRow,
     RuleRow,
     SpaceCounts,
@@ -308,20 +308,6 @@ class RuleReads(Protocol):
 
 class RuleWrites(RuleReads, Protocol):
     def put(self, row: RuleRow) -> None: ...
-
-
-class ReceiptReads(Protocol):
-    def get(self, principal: bytes, key: bytes) -> ReceiptRow | None: ...
-
-
-class ReceiptWrites(ReceiptReads, Protocol):
-    def put(self, row: ReceiptRow) -> None: ...
-
-    def delete_before(self, moment: int, limit: int) -> int: ...
-
-    def delete_entry(self, space: UUID, number: int) -> int: ...
-
-    def delete_space(self, space: UUID) -> int: ...
 
 
 class AuditReads(Protocol):

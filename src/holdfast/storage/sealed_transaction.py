@@ -343,7 +343,8 @@ class SealedTransaction:
     def carry(
         self, place: Place, head: Head, target: Place, content: Content, *, indexed: bool, cap: int
     ) -> Entry:
-        """Moves an entry, history included, to another space in this transaction; it gets an id of that space."""
+        """Moves an entry, history included, to another space in this transaction; it gets an id of that space. What its
+        owner was answered about it goes along; what others were is dropped, for they need not see it there."""
         entry = self._opened(head)
         moved = self.create(
             target,
@@ -369,6 +370,7 @@ class SealedTransaction:
             self._carry_revision(place, old, entry.owner, target, row)
         row = row._replace(revision=head.row.revision + 1)
         self.tx.entries.restate(target.space.id, seal_entry(target.key, row, entry.owner, content))
+        self.tx.receipts.move(head.row.owner, place.space.id, head.row.number, target.space.id, number)
         self.purge(place.space.id, [head.row])
         return entry_of(target.space.id, row, entry.owner, content)
 
