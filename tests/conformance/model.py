@@ -428,13 +428,17 @@ class Model:
         return row
 
     def purge(self, seat: Seat, space: str, target: str | UUID) -> int:
-        """By key also what was trashed under it; of all this what the caller may remove, if there is any."""
+        """By key also what was trashed under it; of all this what the caller may remove, if there is any. What has
+        expired is there for who may remove it."""
         if isinstance(target, UUID):
             space = self._enter_by_id(seat, target, READWRITE)
         self.enter(seat, space, READWRITE)
         found = [row for row in self.live(space) if target in (row.id, row.head.key)]
         meant = [_own_first(seat, found)] if found else []
         meant += [row for row in self.in_trash(space) if target in (row.id, row.head.key)]
+        over = [row for row in self.rows if row.space == space and row.expired(self.now)]
+        named = [row for row in over if target in (row.id, row.head.key)]
+        meant += [row for row in named if self._may_delete(seat, row)]
         if not meant:
             raise Refused("not_found")
         meant = [row for row in meant if self._may_delete(seat, row)]

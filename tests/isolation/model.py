@@ -1,5 +1,6 @@
 """Who may see what, told with plain lists: the cascade of DESIGN 3 and the lifetimes of DESIGN 4, written down a second
-time without a line of the engine. Refusals are codes; what has expired stays until a sweep, but nobody sees it."""
+time without a line of the engine. Refusals are codes; what has expired stays until a sweep, or until who may remove it
+does, but nobody sees it."""
 
 from __future__ import annotations
 
@@ -818,7 +819,26 @@ class Model:
             found = []
         trashed = [row for row in self.in_trash(actor, space, rooms) if _meant(row, target)]
         found += sorted(trashed, key=lambda row: (row.trashed_us or 0, row.head.seq), reverse=True)
+        found += self._over(actor, space, level, target, rooms)
         return [row for row in found if self._may_delete(actor, row, level)] or found
+
+    def _over(
+        self, actor: Actor, space: Space, level: int, target: Target, rooms: tuple[str, ...]
+    ) -> list[Row]:
+        """What has expired and waits for a sweep is there for those alone who may remove it."""
+        rows = [
+            row
+            for row in self.rows
+            if row.space is space
+            and row.partition in rooms
+            and row.expired(self.now)
+            and _meant(row, target)
+            and self.shows(actor, row)
+            and self._may_delete(actor, row, level)
+        ]
+        return sorted(
+            rows, key=lambda row: (row.trashed_us is not None, -(row.trashed_us or 0), -row.head.seq)
+        )
 
     def _purge(self, actor: Actor, rows: list[Row], level: int) -> int:
         for row in rows:

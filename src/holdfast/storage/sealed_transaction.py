@@ -9,6 +9,7 @@ from uuid import UUID
 
 from holdfast.contracts.rows import (
     ALWAYS_INJECT,
+    BEFORE_ALL_TIME,
     ENCRYPTED,
     GUEST,
     QUARANTINED,
@@ -142,7 +143,7 @@ class SealedTransaction:
         if self._ahead and (name := (place.space.id, partition, owner, namespace, key)) in self._ahead:
             ahead = self._ahead.pop(name)
             return None if ahead is None else self._sealed.head(place.keys, ahead)
-        visible = self._sealed.visible(place.space, owner, (partition,), _BEFORE_ALL_TIME)
+        visible = self._sealed.visible(place.space, owner, (partition,), BEFORE_ALL_TIME)
         for row in self.tx.entries.by_key(visible, place.keys.blinds(namespace, key)):
             if row.owner == visible.viewer:
                 return self._sealed.head(place.keys, row)
@@ -150,7 +151,7 @@ class SealedTransaction:
 
     def refuse_twin(self, place: Place, owner: Principal, name: str, number: int | None = None) -> None:
         """Conflict when another file of the owner has this name in another spelling; `number` is the file itself."""
-        visible = self._sealed.visible(place.space, owner, (Partition.FILES,), _BEFORE_ALL_TIME)
+        visible = self._sealed.visible(place.space, owner, (Partition.FILES,), BEFORE_ALL_TIME)
         labels = [name_label(key, name) for key in place.keys.all()]
         for row in self.tx.entries.page(visible, labels, None, _TWINS):
             twin = self._sealed.head(place.keys, row).entry
@@ -166,7 +167,7 @@ class SealedTransaction:
         if len(once) < _WORTH_LOOKING_AHEAD:
             return
         named = {blind: name for name in once for blind in place.keys.blinds(*name)}
-        visible = self._sealed.visible(place.space, owner, (partition,), _BEFORE_ALL_TIME)
+        visible = self._sealed.visible(place.space, owner, (partition,), BEFORE_ALL_TIME)
         found: dict[tuple[str, str], EntryRow] = {}
         for row in self.tx.entries.by_key(visible, list(named)):
             if row.owner == visible.viewer:
@@ -358,7 +359,7 @@ class SealedTransaction:
         )
         number = moved.number
         row = self.tx.entries.by_number(
-            self._sealed.visible(target.space, entry.owner, (entry.partition,), _BEFORE_ALL_TIME),
+            self._sealed.visible(target.space, entry.owner, (entry.partition,), BEFORE_ALL_TIME),
             number,
         )
         assert row is not None, "an entry created in this transaction is visible to its owner"
@@ -493,8 +494,6 @@ def receipt_key(sealed: Sealed, key: str) -> bytes:
 
 _tuple = tuple.__new__
 """Makes a named tuple without the function Python puts before it, at half its price."""
-_BEFORE_ALL_TIME = -1
-"""A `now` before which nothing can have expired."""
 _WORTH_LOOKING_AHEAD = 2
 _TWINS = 8
 _Own = tuple[UUID, Partition, Principal, str, str]
