@@ -119,6 +119,16 @@ class Kept:
 
 
 @dataclass(frozen=True)
+class Receipt:
+    """What an idempotency key was answered, and about which entry that is now."""
+
+    asked: tuple[str, Said]
+    at_us: int
+    answer: Kept
+    about: Row
+
+
+@dataclass(frozen=True)
 class Wanted:
     """What a list is asked for, and for a further page where the first one began and the last one ended."""
 
@@ -146,7 +156,7 @@ class Model:
     grants: dict[tuple[str, str, str], Given] = field(default_factory=dict)
     """By space, grantee and giver."""
     participants: dict[str, set[str]] = field(default_factory=dict)
-    receipts: dict[tuple[str, str], tuple[tuple[str, Said], int, Kept]] = field(default_factory=dict)
+    receipts: dict[tuple[str, str], Receipt] = field(default_factory=dict)
 
     # Access
 
@@ -235,7 +245,7 @@ class Model:
 
     def _remove(self, row: Row) -> None:
         self.rows.remove(row)
-        self.receipts = {key: kept for key, kept in self.receipts.items() if kept[2].row is not row}
+        self.receipts = {key: kept for key, kept in self.receipts.items() if kept.about is not row}
 
     # Writing
 
@@ -272,7 +282,8 @@ class Model:
             row = self._create(seat, space, key, said, expires)
         kept = Kept(row, row.revision, not own, expires)
         if said.idempotency_key is not None:
-            self.receipts[seat.principal, said.idempotency_key] = (space, said), self.now, kept
+            receipt = Receipt((space, said), self.now, kept, row)
+            self.receipts[seat.principal, said.idempotency_key] = receipt
         return kept
 
     def _expiry(self, ttl: int | None) -> int | None:
@@ -282,11 +293,11 @@ class Model:
 
     def _replay(self, seat: Seat, space: str, said: Said) -> Kept | None:
         receipt = self.receipts.get((seat.principal, said.idempotency_key or ""))
-        if receipt is None or receipt[1] < self.now - RECEIPT_US:
+        if receipt is None or receipt.at_us < self.now - RECEIPT_US:
             return None
-        if receipt[0] != (space, said):
+        if receipt.asked != (space, said):
             raise Refused("conflict")
-        return receipt[2]
+        return receipt.answer
 
     def _create(self, seat: Seat, space: str, key: str, said: Said, expires: int | None) -> Row:
         seq = self._next()
@@ -371,13 +382,16 @@ class Model:
         return self._move(row, seat, renamed, to_space)
 
     def _move(self, row: Row, seat: Seat, state: State, space: str) -> Row:
-        """With its history, under an id of the other space; there it is born now."""
-        self._remove(row)
+        """With its history and what its owner was answered, under an id of the other space; there it is born now."""
         born = self.seq + 1
         moved = Row(
             space, row.owner, born, row.created_us, [replace(state, seq=born) for state in row.states]
         )
         self.rows.append(moved)
+        for (who, key), receipt in self.receipts.items():
+            if who == row.owner and receipt.about is row:
+                self.receipts[who, key] = replace(receipt, about=moved)
+        self._remove(row)
         return self._append(moved, seat, state, "renamed")
 
     def undo(self, seat: Seat, space: str, target: str | UUID, to: int | None, expected: int | None) -> Row:
@@ -414,13 +428,17 @@ class Model:
         return row
 
     def purge(self, seat: Seat, space: str, target: str | UUID) -> int:
-        """By key also what was trashed under it; of all this what the caller may remove, if there is any."""
+        """By key also what was trashed under it; of all this what the caller may remove, if there is any. What has
+        expired is there for who may remove it."""
         if isinstance(target, UUID):
             space = self._enter_by_id(seat, target, READWRITE)
         self.enter(seat, space, READWRITE)
         found = [row for row in self.live(space) if target in (row.id, row.head.key)]
         meant = [_own_first(seat, found)] if found else []
         meant += [row for row in self.in_trash(space) if target in (row.id, row.head.key)]
+        over = [row for row in self.rows if row.space == space and row.expired(self.now)]
+        named = [row for row in over if target in (row.id, row.head.key)]
+        meant += [row for row in named if self._may_delete(seat, row)]
         if not meant:
             raise Refused("not_found")
         meant = [row for row in meant if self._may_delete(seat, row)]
@@ -454,7 +472,7 @@ class Model:
         for row in [*expired, *trash]:
             self._remove(row)
         lapsed = [name for name, given in self.grants.items() if not given.live(self.now)]
-        old = [name for name, kept in self.receipts.items() if kept[1] < self.now - RECEIPT_US]
+        old = [name for name, kept in self.receipts.items() if kept.at_us < self.now - RECEIPT_US]
         for name in lapsed:
             del self.grants[name]
         for receipt in old:

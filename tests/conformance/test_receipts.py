@@ -60,6 +60,14 @@ def test_receipts_of_an_entry_go_with_it_whoever_asked(store: Store) -> None:
     assert write(store, lambda tx: tx.receipts.delete_entry(HERE, 1)) == 0
 
 
+def test_receipts_of_one_principal_follow_an_entry_to_another_place(store: Store) -> None:
+    assert write(store, lambda tx: tx.receipts.move(ALICE, HERE, 1, THERE, 7)) == 1
+    assert left(store) == [ONE._replace(space=THERE, number=7), TWO, OF_BOB, ELSEWHERE]
+    assert write(store, lambda tx: tx.receipts.move(ALICE, HERE, 1, THERE, 7)) == 0
+    assert write(store, lambda tx: tx.receipts.delete_entry(THERE, 7)) == 1
+    assert left(store) == [TWO, OF_BOB, ELSEWHERE]
+
+
 def test_receipts_of_a_space_go_with_it(store: Store) -> None:
     assert write(store, lambda tx: tx.receipts.delete_space(HERE)) == 3
     assert left(store) == [ELSEWHERE]

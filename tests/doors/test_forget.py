@@ -8,7 +8,17 @@ import pytest
 from holdfast.domain.profile import ASSISTANT, CACHE, FILES, RUNS, STORES
 from holdfast.entrypoints.python import Memory, Own
 from holdfast.operations.draft import Draft
-from tests.doors.looking import engine_of, handle_of, keys, refused, snapshot, texts, unchanged, write_as
+from tests.doors.looking import (
+    engine_of,
+    handle_of,
+    keys,
+    refusal,
+    refused,
+    snapshot,
+    texts,
+    unchanged,
+    write_as,
+)
 from tests.doors.portal import Door
 from tests.support import FixedClock
 
@@ -120,6 +130,34 @@ def test_a_purge_removes_live_and_trashed_for_good(alice: Own) -> None:
     assert alice.trashed() == alice.list() == []
 
 
+def test_a_purge_compares_the_expected_revision_with_the_live_entry_whatever_lies_in_the_trash(
+    memory: Memory, alice: Own
+) -> None:
+    alice.remember("old", key="k")
+    alice.trash("k")
+    alice.remember("one", key="k")
+    alice.remember("two", key="k")
+    with unchanged(memory), refused("precondition_failed"):
+        alice.purge("k", expected_revision=1)
+    assert alice.purge("k", expected_revision=2) == 2
+    assert alice.list() == alice.trashed() == []
+
+
+def test_without_a_live_entry_a_purge_compares_with_the_one_trashed_last(
+    memory: Memory, alice: Own, clock: FixedClock
+) -> None:
+    alice.remember("old", key="k")
+    alice.trash("k")
+    clock.advance(seconds=1)
+    alice.remember("one", key="k")
+    alice.remember("two", key="k")
+    alice.trash("k")
+    with unchanged(memory), refused("precondition_failed"):
+        alice.purge("k", expected_revision=1)
+    assert alice.purge("k", expected_revision=2) == 2
+    assert alice.trashed() == []
+
+
 # Forget one
 
 
@@ -223,6 +261,135 @@ def test_a_scope_that_is_not_one_is_refused_and_forgets_nothing(
     for forget in (alice.forget, alice.facts.forget):
         with unchanged(memory), refused("invalid_scope"):
             forget(scope)
+
+
+# Forget what has expired and was not swept yet
+
+
+def test_forgetting_a_key_removes_and_counts_what_has_expired_under_it(
+    memory: Memory, alice: Own, clock: FixedClock
+) -> None:
+    alice.remember("one", key="k", ttl=60)
+    alice.remember("two", key="k", ttl=60)
+    alice.facts.store("k", "fact", ttl_seconds=3_600)
+    alice.facts.store("only a fact", "x", ttl_seconds=3_600)
+    clock.advance(hours=1)
+    assert alice.forget("key:k").deleted == 2
+    assert alice.forget("key:k").deleted == 0
+    assert alice.facts.forget("key:only a fact").deleted == 1
+    assert _entries(memory) == 0
+    assert memory.sweep().expired == 0
+
+
+def test_forgetting_a_key_removes_the_live_entry_with_what_was_trashed_and_expired_under_it(
+    memory: Memory, alice: Own, clock: FixedClock
+) -> None:
+    alice.remember("trashed", key="k", ttl=60)
+    alice.trash("k")
+    alice.remember("trashed for good", key="k")
+    alice.trash("k")
+    alice.facts.store("k", "over", ttl_seconds=3_600)
+    clock.advance(hours=1)
+    alice.remember("live", key="k")
+    assert alice.forget("key:k").deleted == 4
+    assert _entries(memory) == 0
+
+
+@pytest.mark.parametrize("trashed", [False, True])
+def test_what_has_expired_is_forgotten_by_its_id(
+    memory: Memory, alice: Own, clock: FixedClock, trashed: bool
+) -> None:
+    entry = alice.remember("x", key="k", ttl=60).id
+    if trashed:
+        alice.trash("k")
+    clock.advance(seconds=60)
+    assert alice.forget(f"id:{entry}").deleted == 1
+    assert alice.forget(f"id:{entry}").deleted == 0
+    assert _entries(memory) == 0
+
+
+@pytest.mark.parametrize("trashed", [False, True])
+@pytest.mark.parametrize("by_id", [False, True])
+def test_what_has_expired_is_purged(
+    memory: Memory, alice: Own, clock: FixedClock, trashed: bool, by_id: bool
+) -> None:
+    entry = alice.remember("x", key="k", ttl=60).id
+    if trashed:
+        alice.trash("k")
+    clock.advance(seconds=60)
+    purge = partial(alice.purge, id=entry) if by_id else partial(alice.purge, "k")
+    with unchanged(memory), refused("precondition_failed"):
+        purge(expected_revision=2)
+    assert purge(expected_revision=1) == 1
+    with refused("not_found"):
+        purge()
+    assert _entries(memory) == 0
+
+
+def test_what_expired_under_a_key_does_not_keep_its_live_entry_from_being_purged_at_its_revision(
+    alice: Own, clock: FixedClock
+) -> None:
+    alice.facts.store("k", "fact", ttl_seconds=3_600)
+    clock.advance(hours=1)
+    alice.remember("one", key="k")
+    alice.remember("two", key="k")
+    assert alice.purge("k", expected_revision=2) == 2
+
+
+def test_tool_code_deletes_what_has_expired(memory: Memory, clock: FixedClock) -> None:
+    handle = handle_of(memory)
+    handle.store("k", b"x", ttl=60)
+    clock.advance(seconds=60)
+    assert handle.delete("k") is True
+    assert handle.delete("k") is False
+    assert _entries(memory) == 0
+
+
+def test_runs_that_have_expired_are_forgotten_too(memory: Memory, alice: Own, clock: FixedClock) -> None:
+    for key in ("pack_history/git/1", "pack_history/git/2", "pipeline_history/git/1"):
+        write_as(memory, RUNS, "alice", Draft(b"{}", key))
+    clock.advance(days=30)
+    assert alice.forget("pack:git").deleted == 2
+    assert alice.forget("pipelines").deleted == 1
+    assert _entries(memory) == 0
+
+
+def test_who_may_not_remove_an_entry_is_not_told_that_it_expired(
+    memory: Memory, alice: Own, clock: FixedClock
+) -> None:
+    bob, carol = memory.user("bob"), memory.user("carol")
+    alice.share("user:bob", level="readwrite")
+    alice.share("user:carol", level="manage")
+    entry = alice.remember("x", key="k", ttl=60).id
+    alice.remember("x", key="trashed", ttl=60)
+    alice.trash("trashed")
+    clock.advance(seconds=60)
+    never = refusal(partial(bob.purge, "never", space="user:alice"))
+    with unchanged(memory):
+        assert refusal(partial(bob.purge, "k", space="user:alice")) == never
+        assert refusal(partial(bob.purge, "trashed", space="user:alice")) == never
+        assert refusal(partial(bob.purge, id=entry)) == never
+        assert bob.forget(f"id:{entry}").deleted == 0
+    assert carol.purge("k", space="user:alice") == 1
+    assert carol.purge("trashed", space="user:alice") == 1
+
+
+def test_who_purges_a_key_removes_their_own_that_expired_and_leaves_those_of_others(
+    memory: Memory, alice: Own, clock: FixedClock
+) -> None:
+    bob = memory.user("bob")
+    alice.share("user:bob", level="readwrite")
+    alice.remember("hers", key="k", ttl=60)
+    bob.remember("his", key="k", ttl=60, space="user:alice")
+    clock.advance(seconds=60)
+    assert bob.purge("k", space="user:alice") == 1
+    assert _entries(memory) == 1
+    assert alice.purge("k") == 1
+
+
+def _entries(memory: Memory) -> int:
+    """All that is stored, whoever sees it."""
+    return sum(counts.entries for counts in snapshot(memory)[1].values() if counts)
 
 
 # Forget runs

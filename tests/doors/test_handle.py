@@ -37,6 +37,14 @@ def test_values_are_opaque_bytes(memory: Memory, value: bytes | str) -> None:
     assert stored.value == (value.encode() if isinstance(value, str) else value)
 
 
+def test_the_text_of_bytes_that_are_no_text_is_refused_by_its_code(memory: Memory) -> None:
+    handle = handle_of(memory)
+    assert handle.store("words", "漢字".encode()).text == "漢字"
+    handle.store("bytes", b"\xff\xfe")
+    with refused("not_text"):
+        _ = handle.recall("bytes").text
+
+
 def test_equal_values_have_equal_fingerprints_that_nobody_can_guess_without_the_key(memory: Memory) -> None:
     handle = handle_of(memory)
     first, second = handle.store("a", b"yes"), handle.store("b", b"yes")

@@ -3,14 +3,17 @@
 import threading
 import time
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
+from holdfast.domain.profile import FILES
 from holdfast.domain.retention import Ttl
 from holdfast.domain.times import SECOND
 from holdfast.entrypoints.python import Memory
+from holdfast.operations.draft import Draft
 from holdfast.operations.sweep import sweep
-from tests.doors.looking import engine_of, handle_of, keys, refused, texts, unchanged
+from tests.doors.looking import engine_of, handle_of, keys, refused, texts, unchanged, write_as
 from tests.doors.portal import Door
 from tests.support import FixedClock
 
@@ -88,6 +91,21 @@ def test_an_edit_keeps_the_bounds_of_a_fact(memory: Memory, clock: FixedClock) -
 def test_a_note_refuses_a_lifetime_of_nothing(memory: Memory, ttl: Ttl, code: str) -> None:
     with unchanged(memory), refused(code):
         memory.user("alice").remember("x", key="a", ttl=ttl)
+
+
+@pytest.mark.parametrize("ttl", [1, 100, timedelta(days=365)])
+def test_files_and_assistant_memories_are_given_no_lifetime(memory: Memory, ttl: Ttl) -> None:
+    alice = memory.user("alice")
+    file = write_as(memory, FILES, "alice", Draft("Short", "style", hint="How we write", category="user")).id
+    saved = alice.assistant.save_memory("user", "where to file infra tickets", "File them in INFRA").id
+    for id in (file, saved):
+        for change in (partial(alice.edit, id=id, ttl=ttl), partial(alice.renew, id=id, ttl=ttl)):
+            with unchanged(memory), refused("invalid_field"):
+                change()
+        with unchanged(memory), refused("invalid_field"):
+            alice.renew(id=id)
+        assert alice.get(id=id).expires_at is None
+        assert alice.edit(id=id, no_expiry=True).expires_at is None
 
 
 def test_a_note_lives_for_ever_unless_asked_otherwise(memory: Memory, clock: FixedClock) -> None:

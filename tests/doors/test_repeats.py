@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from holdfast.entrypoints.python import Memory, Own
-from tests.doors.looking import keys, refused, texts, unchanged
+from tests.doors.looking import engine_of, keys, refused, texts, unchanged
 from tests.doors.portal import Door
 from tests.support import FixedClock
 
@@ -105,6 +105,27 @@ def test_a_repeated_request_may_have_expected_what_it_changed(alice: Own) -> Non
     alice.remember("one", key="k")
     second = alice.remember("two", key="k", expected_revision=1, idempotency_key="once")
     assert alice.remember("two", key="k", expected_revision=1, idempotency_key="once") == second
+
+
+def test_a_repeated_request_is_answered_alike_after_its_entry_was_moved(memory: Memory, alice: Own) -> None:
+    alice.create_space("attic")
+    first = alice.remember("one", key="k", idempotency_key="once")
+    moved = alice.rename("k", new_key="k", to_space="attic")
+    with unchanged(memory):
+        assert alice.remember("one", key="k", idempotency_key="once") == first
+    assert (alice.list(), keys(alice.list(space="attic"))) == ([], ["k"])
+    alice.rename(id=moved.id, new_key="back", to_space="user:alice")
+    assert alice.remember("one", key="k", idempotency_key="once") == first
+    assert keys(alice.list()) == ["back"]
+
+
+def test_what_a_moved_entry_was_answered_goes_when_it_is_purged(alice: Own) -> None:
+    alice.create_space("attic")
+    first = alice.remember("one", key="k", idempotency_key="once")
+    alice.purge(id=alice.rename("k", new_key="k", to_space="attic").id)
+    again = alice.remember("one", key="k", idempotency_key="once")
+    assert again.created
+    assert again.id != first.id
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "a\nb", "\ud800", 5, b"x"])
@@ -220,6 +241,43 @@ def test_a_quota_reached_midway_refuses_the_rest_and_keeps_the_first(
         alice.remember("x", key="k9")
     alice.purge("k1")
     assert alice.remember("x", key="k9").created
+
+
+def test_many_that_fill_the_disk_are_answered_as_far_as_they_were_kept_and_may_be_sent_again(
+    memory: Memory, alice: Own
+) -> None:
+    alice.remember("small", key="first")
+    rows = [
+        {"text": f"{number} " + "x" * 2_000, "key": f"k{number}", "idempotency_key": f"row {number}"}
+        for number in range(300)
+    ]
+    _leave_pages(memory, 250)
+    outcomes = alice.remember_many(rows)
+    kept = sum(one.ok for one in outcomes)
+    assert kept in (128, 256)
+    assert [one.error.code if one.error else "ok" for one in outcomes] == ["ok"] * kept + ["storage_full"] * (
+        300 - kept
+    )
+    assert len(alice.list("k", limit=1_000)) == kept
+    _leave_pages(memory, 10_000)
+    again = alice.remember_many(rows)
+    assert all(one.ok for one in again)
+    assert again[:kept] == outcomes[:kept]
+    assert len(alice.list("k", limit=1_000)) == 300
+
+
+def test_many_that_do_not_fit_at_all_are_refused_as_a_whole(memory: Memory, alice: Own) -> None:
+    alice.remember("small", key="first")
+    _leave_pages(memory, 4)
+    with unchanged(memory), refused("storage_full"):
+        alice.remember_many({"text": "x" * 2_000, "key": f"k{number}"} for number in range(300))
+
+
+def _leave_pages(memory: Memory, more: int) -> None:
+    """The writer's connection may add this many pages and no more."""
+    with engine_of(memory).sealed.store._connections.writing() as db:  # type: ignore[attr-defined]
+        [(pages,)] = db.execute("PRAGMA page_count").fetchall()
+        db.execute(f"PRAGMA max_page_count = {pages + more}").fetchall()
 
 
 def test_many_rows_share_idempotency_with_single_ones(memory: Memory, alice: Own) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import subprocess
+from collections import UserDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,6 +126,55 @@ def test_one_write_too_big_for_the_disk_takes_nothing_from_the_others(tmp_path: 
         assert own.remember("still small", key="second").created
         assert {entry.key for entry in own.list()} == {"first", "second"}
         check_whole(tmp_path, memory)
+
+
+def test_many_rows_on_a_disk_that_gets_full_are_kept_as_far_as_their_outcomes_say(tmp_path: Path) -> None:
+    with open_again(tmp_path) as memory:
+        own = memory.user("ada")
+        own.remember("small", key="first")
+        _cap_pages(tmp_path, memory, 300)
+        outcomes = own.remember_many({"text": f"{BIG} {n}", "key": f"full/{n}"} for n in range(3_000))
+
+        kept = [outcome.remembered.key for outcome in outcomes if outcome.remembered]
+        assert kept == [f"full/{n}" for n in range(len(kept))]
+        assert 0 < len(kept) < 3_000
+        assert [outcome.error and outcome.error.code for outcome in outcomes[len(kept) :]] == [
+            "storage_full"
+        ] * (3_000 - len(kept))
+        _check(tmp_path, memory, kept)
+
+
+def test_many_rows_of_which_none_can_be_kept_are_refused_as_a_whole(tmp_path: Path) -> None:
+    with open_again(tmp_path) as memory:
+        own = memory.user("ada")
+        own.remember("small", key="first")
+        _cap_pages(tmp_path, memory, 4)
+        with pytest.raises(StorageFull):
+            own.remember_many({"text": "z" * 2_000, "key": f"full/{n}"} for n in range(3_000))
+
+        assert [entry.key for entry in own.list()] == ["first"]
+        check_whole(tmp_path, memory)
+
+
+def test_many_rows_in_a_memory_that_is_closed_meanwhile_are_kept_as_far_as_their_outcomes_say(
+    tmp_path: Path,
+) -> None:
+    class Closing(UserDict[str, str]):
+        """A row that closes the memory when it is read."""
+
+        def keys(self) -> Any:
+            memory.close()
+            return super().keys()
+
+    rows = [{"text": f"{BIG} {n}", "key": f"full/{n}"} for n in range(400)]
+    memory = open_again(tmp_path)
+    outcomes = memory.user("ada").remember_many([*rows[:300], Closing(rows[300]), *rows[301:]])
+
+    assert [outcome.error and outcome.error.code for outcome in outcomes] == [None] * 256 + [
+        "unavailable"
+    ] * 144
+    with open_again(tmp_path) as again:
+        _check(tmp_path, again, [f"full/{n}" for n in range(256)])
 
 
 def test_a_forget_on_a_full_disk_is_either_done_or_refused_with_nothing_changed(tmp_path: Path) -> None:

@@ -334,6 +334,31 @@ def test_a_repeat_is_answered_to_whom_it_was_answered_before_and_to_nobody_else(
     assert code(_do(service, request, key, "stranger")) == (404, "not_found")
 
 
+def test_a_change_that_is_repeated_after_its_entry_was_moved_is_answered_alike(service: Service) -> None:
+    entry, key = _new(service, "writer"), _key()
+    request: Request = ("PATCH", f"entries/{entry['id']}", {"text": "two"})
+    first = _do(service, request, key)
+    _move(service, entry, "writer")
+    with service.untouched():
+        assert _do(service, request, key).json() == first.json()
+
+
+def test_who_changed_what_another_has_moved_since_is_not_shown_it_again(service: Service) -> None:
+    """They need not be let in where it lies now."""
+    entry, key = _new(service, "mover"), _key()
+    service.send("spaces/~/grants/user:helper", {"level": "readwrite"}, "PUT", who="mover")
+    request: Request = ("PATCH", f"entries/{entry['id']}", {"text": "two"})
+    assert _do(service, request, key, "helper").status_code == 200
+    _move(service, entry, "mover")
+    assert code(_do(service, request, key, "helper")) == (404, "not_found")
+
+
+def _move(service: Service, entry: dict[str, Any], who: str) -> None:
+    there = service.send("spaces", {"ref": f"attic {next(_numbers)}"}, who=who).json()["id"]
+    said = {"new_key": "moved", "to_space": there}
+    assert service.send(f"entries/{entry['id']}/rename", said, who=who).status_code == 200
+
+
 @pytest.mark.parametrize(
     "key", [b"", b"x" * 256, "é".encode(), "é".encode("latin-1"), b"a\tb", b"\xff"], ids=ascii
 )

@@ -1,5 +1,6 @@
 """Who may see what, told with plain lists: the cascade of DESIGN 3 and the lifetimes of DESIGN 4, written down a second
-time without a line of the engine. Refusals are codes; what has expired stays until a sweep, but nobody sees it."""
+time without a line of the engine. Refusals are codes; what has expired stays until a sweep, or until who may remove it
+does, but nobody sees it."""
 
 from __future__ import annotations
 
@@ -25,6 +26,8 @@ ROOMS = ("notes", "facts", "stores", "files", "assistant")
 """What a model may see; `internal` is beside them."""
 EVERY_ROOM = (*ROOMS, "internal")
 OWNERS_ALONE = ("files", "assistant")
+ENDLESS = ("files", "assistant")
+"""Where nothing has a time to live."""
 
 
 class Refused(Exception):
@@ -186,6 +189,8 @@ class Receipt:
     at_us: int
     body: object
     row: Row | None
+    moved: bool = False
+    """Whether the answer tells of the place where the entry lay before."""
 
 
 Grants = dict[tuple[Space, str, str], Given]
@@ -510,6 +515,8 @@ class Model:
             if partition == "notes":
                 raise Refused("ttl_too_short")
             ttl = None
+        elif ttl is not None and partition in ENDLESS:
+            raise Refused("invalid_field")
         return None if ttl is None else self.now + ttl * SECOND
 
     def remember(
@@ -708,12 +715,15 @@ class Model:
         return write
 
     def _move(self, row: Row, actor: Actor, state: State, there: Space) -> Row:
-        """With its history, under an id of the other space; there it is born now."""
-        self._remove(row)
+        """With its history and what its owner was answered, under an id of the other space; there it is born now."""
         born = self.seq + 1
         states = [replace(each, seq=born) for each in row.states]
         moved = Row(there, row.owner, row.partition, born, row.created_us, states)
         self.rows.append(moved)
+        for (who, key), kept in self.receipts.items():
+            if who == row.owner and kept.row is row:
+                self.receipts[who, key] = replace(kept, row=moved, moved=True)
+        self._remove(row)
         return self._append(moved, actor, state, "renamed")
 
     def undo(self, actor: Actor, target: Target, to: int | None, expected: int | None) -> Callable[[], Row]:
@@ -778,7 +788,7 @@ class Model:
             rows = self._removable(actor, space, level, target, ROOMS)
             if not rows:
                 raise Refused("not_found")
-            if any(expected not in (None, row.revision) for row in rows):
+            if expected not in (None, rows[0].revision):
                 raise Refused("precondition_failed")
             return self._purge(actor, rows, level)
 
@@ -801,13 +811,34 @@ class Model:
     def _removable(
         self, actor: Actor, space: Space, level: int, target: Target, rooms: tuple[str, ...]
     ) -> list[Row]:
-        """The live entry meant and, by key, all that was trashed under it; of these what may be removed, if any."""
+        """The live entry meant and, by key, all that was trashed under it, the last first; of these what may be
+        removed, if any."""
         try:
             found = [self.look_up(actor, space, target, rooms)]
         except Refused:
             found = []
-        found += [row for row in self.in_trash(actor, space, rooms) if _meant(row, target)]
+        trashed = [row for row in self.in_trash(actor, space, rooms) if _meant(row, target)]
+        found += sorted(trashed, key=lambda row: (row.trashed_us or 0, row.head.seq), reverse=True)
+        found += self._over(actor, space, level, target, rooms)
         return [row for row in found if self._may_delete(actor, row, level)] or found
+
+    def _over(
+        self, actor: Actor, space: Space, level: int, target: Target, rooms: tuple[str, ...]
+    ) -> list[Row]:
+        """What has expired and waits for a sweep is there for those alone who may remove it."""
+        rows = [
+            row
+            for row in self.rows
+            if row.space is space
+            and row.partition in rooms
+            and row.expired(self.now)
+            and _meant(row, target)
+            and self.shows(actor, row)
+            and self._may_delete(actor, row, level)
+        ]
+        return sorted(
+            rows, key=lambda row: (row.trashed_us is not None, -(row.trashed_us or 0), -row.head.seq)
+        )
 
     def _purge(self, actor: Actor, rows: list[Row], level: int) -> int:
         for row in rows:

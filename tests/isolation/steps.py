@@ -242,7 +242,7 @@ def plant_private(world: World) -> None:
     open_to = [space for space in world.model.spaces if world.model.level(actor, space) >= READWRITE]
     shared = [space for space in open_to if space.kind == "user"] or open_to
     space = world.rng.choice(shared if world.chance(0.7) else open_to)
-    draft = Draft(world.text(), hint=f"about {world.marks.new()}", ttl=_ttl(world, 0.4))
+    draft = Draft(world.text(), hint=f"about {world.marks.new()}")
     world.plant(actor, space, world.key(), draft)
 
 

@@ -183,8 +183,9 @@ class World:
                 self.equal(answer.status, 200, "status of a repeated request")
                 self.equal(_lasting(answer), receipt.body, "answer to a repeated request")
                 self.seen["repeated"] += 1
-                if receipt.row is not None and receipt.row.expired(self.model.now):
-                    self._suspects.clear()  # a day long an answer is given again, even if its entry has expired
+                if receipt.row is not None and (receipt.moved or receipt.row.expired(self.model.now)):
+                    # A day long an answer is given again, even if its entry has expired, or its owner's was moved.
+                    self._suspects.clear()
                 return
             result = job()
         except Refused as refusal:
@@ -412,7 +413,7 @@ class World:
             teams=frozenset(actor.teams),
             roles=frozenset(actor.roles),
         )
-        said = EngineDraft(draft.text, key, draft.hint, ttl=draft.ttl)
+        said = EngineDraft(draft.text, key, draft.hint)
         asked = Asked(ASSISTANT, UUID(space.id), said)
         kept = engine.write(Write(lambda: engine_remember(engine, caller, asked)))
         _, write = self.model.remember(actor, space.id, "assistant", draft)

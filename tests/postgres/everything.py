@@ -162,6 +162,7 @@ def remove_everything(tx: Transaction) -> None:
     tx.grants.delete(HERE, BOB, ALICE)
     tx.grants.delete_expired(NOW, 10)
     tx.receipts.delete_before(NOW, 10)
+    tx.receipts.move(ALICE, HERE, 1, THERE, 2)
     tx.receipts.delete_entry(HERE, 1)
     tx.receipts.delete_space(HERE)
     tx.proposals.delete_before(NOW, 10)

@@ -222,6 +222,25 @@ def test_the_sweep_of_expired_entries_leaves_no_byte(
     assert traces.left_in(tmp_path) == []
 
 
+@pytest.mark.parametrize("trashed", [False, True])
+def test_forgetting_what_has_expired_leaves_no_byte(
+    memory: holdfast.Memory, tmp_path: Path, clock: FixedClock, trashed: bool
+) -> None:
+    entry, traces = _history_of_everything(memory, tmp_path)
+    ada = memory.user("ada")
+    ada.edit(id=entry, ttl=60)
+    traces |= traces_of(tmp_path, memory, entry)
+    key = ada.get(id=entry).key
+    if trashed:
+        ada.trash(id=entry)
+        traces |= traces_of(tmp_path, memory, entry)
+    clock.advance(seconds=61)
+
+    assert ada.forget(f"key:{key}").deleted == 1
+
+    assert traces.left_in(tmp_path) == []
+
+
 def test_the_sweep_of_old_trash_leaves_no_byte(
     memory: holdfast.Memory, tmp_path: Path, clock: FixedClock
 ) -> None:
@@ -560,6 +579,21 @@ def test_what_was_said_in_an_ephemeral_store_can_be_forgotten_after_a_restart(tm
 
         assert traces.left_in(tmp_path) == []
         assert own.list().locked == 0
+
+
+def test_a_key_that_a_locked_and_expired_entry_may_have_is_not_said_to_be_forgotten(
+    tmp_path: Path, clock: FixedClock
+) -> None:
+    with open_store(tmp_path, key="ephemeral", clock=clock) as memory:
+        entry = _remember(memory, ttl=60)
+    clock.advance(seconds=61)
+    with open_store(tmp_path, key="ephemeral", clock=clock) as memory:
+        own = memory.user("ada")
+        with pytest.raises(Locked):
+            own.forget("key:birds/heron")
+
+        assert own.forget(f"id:{entry}").deleted == 1
+        assert own.forget("key:birds/heron").deleted == 0
 
 
 def test_forgetting_leaves_only_the_store_and_its_log_in_the_folder(

@@ -46,6 +46,9 @@ class EntryRow(NamedTuple):
     """Blind slash-prefixes, category and tags, 8 bytes each: kept so that a row can be removed without its key."""
     sealed: bytes
 
+    def is_over(self, now: int) -> bool:
+        return self.expires_us is not None and self.expires_us <= now
+
 
 class RevisionRow(NamedTuple):
     """A superseded revision."""
@@ -307,6 +310,10 @@ FORMER = "former"
 """It served before; its vectors are kept so that one can go back."""
 
 
+BEFORE_ALL_TIME = -1
+"""A `now` before which nothing can have expired."""
+
+
 class Visible(NamedTuple):
     """What one caller may see of one space at one moment. Backends apply it before any limit."""
 
@@ -316,3 +323,8 @@ class Visible(NamedTuple):
     now: int
     private: frozenset[int] = frozenset()
     """Of these partitions only the viewer's own rows."""
+
+    @property
+    def with_expired(self) -> Visible:
+        """The same, and what has expired but still waits for the sweep."""
+        return self._replace(now=BEFORE_ALL_TIME)

@@ -29,6 +29,7 @@ from holdfast.contracts.index import (
     VectorReads,
 )
 from holdfast.contracts.proposals import ProposalReads, ProposalWrites
+from holdfast.contracts.receipts import ReceiptReads, ReceiptWrites
 from holdfast.contracts.rows import (
     EntryRow,
     GrantRow,
@@ -37,7 +38,6 @@ from holdfast.contracts.rows import (
     MemberRow,
     MovedRow,
     PlacedRow,
-    ReceiptRow,
     RevisionRow,
     RuleRow,
     SpaceCounts,
@@ -307,20 +307,6 @@ class RuleReads(Protocol):
 
 class RuleWrites(RuleReads, Protocol):
     def put(self, row: RuleRow) -> None: ...
-
-
-class ReceiptReads(Protocol):
-    def get(self, principal: bytes, key: bytes) -> ReceiptRow | None: ...
-
-
-class ReceiptWrites(ReceiptReads, Protocol):
-    def put(self, row: ReceiptRow) -> None: ...
-
-    def delete_before(self, moment: int, limit: int) -> int: ...
-
-    def delete_entry(self, space: UUID, number: int) -> int: ...
-
-    def delete_space(self, space: UUID) -> int: ...
 
 
 class Leases(Protocol):

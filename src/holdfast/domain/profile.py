@@ -98,9 +98,13 @@ STORES = Profile(
 STORES_JSON = replace(STORES, media_type=JSON)
 """For values that are not text: kept as JSON, found by their words, not edited as text."""
 
-FILES = Profile("files", Partition.FILES, Retention(Zero.NONE), Delete.TRASH, KeyRule.GIVEN, of_files=True)
+FILES = Profile(
+    "files", Partition.FILES, Retention(Zero.NONE, endless=True), Delete.TRASH, KeyRule.GIVEN, of_files=True
+)
 
-ASSISTANT = Profile("assistant", Partition.ASSISTANT, Retention(Zero.NONE), Delete.TRASH, KeyRule.MADE)
+ASSISTANT = Profile(
+    "assistant", Partition.ASSISTANT, Retention(Zero.NONE, endless=True), Delete.TRASH, KeyRule.MADE
+)
 
 RUNS = Profile(
     "runs",

@@ -20,6 +20,8 @@ PROPOSAL_REMEMBERED_US = DAY
 
 Ttl = int | timedelta | None
 
+ENDLESS = "A memory of this kind has no time to live; it stays until it is removed."
+
 
 class Zero(Enum):
     """What a time to live of 0 means in a vocabulary."""
@@ -36,6 +38,8 @@ class Retention:
     minimum: int = 1
     maximum: int = CENTURY_SECONDS
     required: bool = False
+    endless: bool = False
+    """Nothing in this vocabulary ever expires: a time to live is refused, and not dropped in silence."""
 
     def seconds(self, ttl: Ttl) -> int | None:
         """The seconds an entry lives, None for ever; out of range is refused, never clamped."""
@@ -50,6 +54,8 @@ class Retention:
             raise TtlTooShort(f"The time to live must be at least {self.minimum} seconds.")
         if asked > self.maximum:
             raise TtlTooLong(f"The time to live must be at most {self.maximum} seconds.")
+        if self.endless:
+            raise InvalidField(ENDLESS)
         return asked
 
     def expires_us(self, ttl: Ttl, now: int) -> int | None:

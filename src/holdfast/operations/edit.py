@@ -15,7 +15,7 @@ from holdfast.domain.key import refuse_reserved
 from holdfast.domain.limits import check_hint, check_key, check_label, check_tags, check_text
 from holdfast.domain.principal import Caller
 from holdfast.domain.profile import PROFILES
-from holdfast.domain.retention import Ttl
+from holdfast.domain.retention import ENDLESS, Ttl
 from holdfast.operations.answers import NOTHING_TAKEN_OUT, Redactions
 from holdfast.operations.engine import Engine
 from holdfast.operations.enter import Entered, SpaceRef, enter
@@ -106,7 +106,10 @@ def renew(engine: Engine, caller: Caller, target: Target, ttl: Ttl, expected: in
 
 def _span(entry: Entry) -> timedelta:
     if entry.expires_us is None:
-        raise InvalidField("This memory has no time to live; say `ttl` to give it one.")
+        endless = PROFILES[entry.partition].retention.endless
+        raise InvalidField(
+            ENDLESS if endless else "This memory has no time to live; say `ttl` to give it one."
+        )
     return timedelta(microseconds=entry.expires_us - entry.updated_us)
 
 

@@ -24,6 +24,7 @@ from holdfast.operations.resolve import (
     Sought,
     Target,
     deletable,
+    first_readable,
     look_up_in,
     opened,
     require_creator,
@@ -84,18 +85,18 @@ def restore(engine: Engine, caller: Caller, target: Target) -> Job[Entry]:
 
 
 def purge(engine: Engine, caller: Caller, target: Target, expected: int | None = None) -> Job[int]:
-    """Removes one entry for good, live or from the trash; a locked one too, named by its id."""
+    """Removes one entry for good, live or from the trash; a locked one too, named by its id. The expected revision is
+    that of the live entry, else of the one trashed last: what else lay in the trash, the caller was not shown."""
     now = engine.clock()
     sought = seek(engine, caller, target, Op.WRITE, now)
     place = engine.sealed.place(sought.entered.space, now)
 
     def write(tx: Transaction) -> int:
         sealed = SealedTransaction(engine.sealed, tx, now)
-        heads = _live_and_trashed(engine, sealed, place, sought)
+        heads = _removable(engine, sealed, place, sought)
         if not heads:
             raise NotFound
-        for head in heads:
-            check_expected(expected, head.row.revision)
+        check_expected(expected, heads[0].row.revision)
         return _purge(engine, sealed, sought.entered, heads, "purge")
 
     return write
@@ -157,8 +158,8 @@ def _forget_one(engine: Engine, caller: Caller, scope: str, target: Target) -> J
 
     def write(tx: Transaction) -> Forgotten:
         sealed = SealedTransaction(engine.sealed, tx, now)
-        heads = _live_and_trashed(engine, sealed, place, sought)
-        if not heads and sought.key is not None and sealed.has_locked(place, sought.visible):
+        heads = _removable(engine, sealed, place, sought)
+        if not heads and sought.key is not None and sealed.has_locked(place, sought.visible.with_expired):
             raise Locked(
                 "Some of your memories are sealed with a key that is not configured; only `all` can be forgotten."
             )
@@ -179,7 +180,7 @@ def _forget_runs(engine: Engine, caller: Caller, scope: str, runs: Runs) -> Job[
             visible = engine.sealed.visible(engine.sealed.open_space(row), me, (Partition.RUNS,), now)
             keys = engine.sealed.keyring.of(row.id)
             labels = [prefix_label(key, Partition.RUNS, "", runs.prefix) for key in keys.all()]
-            while rows := tx.entries.page(visible, labels, None, RUNS_AT_ONCE):
+            while rows := tx.entries.page(visible.with_expired, labels, None, RUNS_AT_ONCE):
                 deleted += sealed.purge(row.id, rows)
         sealed.audit("forget runs", me)
         return Forgotten(scope, deleted)
@@ -193,23 +194,41 @@ def _own_spaces(engine: Engine, tx: Transaction, me: Principal) -> list[SpaceRow
     return [row for row in tx.spaces.owned_by(engine.sealed.blind(me)) if row.kind in kinds]
 
 
-def _live_and_trashed(engine: Engine, tx: SealedTransaction, place: Place, sought: Sought) -> list[Head]:
-    """The live entry meant and, by key, all that was trashed under it; of these what the caller may remove, if any."""
+def _removable(engine: Engine, tx: SealedTransaction, place: Place, sought: Sought) -> list[Head]:
+    """The live entry meant and, by key, all that was trashed under it, the last first; of these what the caller may
+    remove, if any. What has expired but was not swept yet is there for those alone who may remove it."""
     if not place.space.stored:
         return []
+    named = _named(tx, place, sought)
+    lasting = [head for head in named if not head.row.is_over(tx.now)]
+    expired = [head for head in named if head.row.is_over(tx.now)]
+    live = [head for head in lasting if head.row.trashed_us is None]
+    trashed = [head for head in lasting if head.row.trashed_us is not None]
+    if sought.key is not None:
+        live = _meant(sought, live)
+    found = live + trashed + [head for head in expired if deletable(engine, sought.entered, head)]
+    return [head for head in found if deletable(engine, sought.entered, head)] or found
+
+
+def _named(tx: SealedTransaction, place: Place, sought: Sought) -> list[Head]:
+    """All that has the id or the key: live, in the trash, the last trashed first, or expired."""
+    visible = sought.visible.with_expired
     if sought.number is not None:
-        head = tx.by_number(place, sought.visible, sought.number) or tx.by_number(
-            place, sought.visible, sought.number, trashed=True
+        head = tx.by_number(place, visible, sought.number) or tx.by_number(
+            place, visible, sought.number, trashed=True
         )
         return [head] if head else []
     assert sought.key is not None
     tx.require_all_keys(place)
+    live = tx.by_key(place, visible, sought.namespace, sought.key)
+    return live + tx.trashed_by_key(place, visible, sought.namespace, sought.key)
+
+
+def _meant(sought: Sought, heads: list[Head]) -> list[Head]:
     try:
-        live = [look_up_in(tx, place, sought)]
+        return [first_readable(sought, heads)]
     except NotFound:
-        live = []
-    found = live + tx.trashed_by_key(place, sought.visible, sought.namespace, sought.key)
-    return [head for head in found if deletable(engine, sought.entered, head)] or found
+        return []
 
 
 def _in_trash(tx: SealedTransaction, place: Place, sought: Sought) -> Head:

@@ -82,18 +82,29 @@ def look_up(engine: Engine, sought: Sought) -> Head:
         raise NotFound
     if sought.number is not None:
         head = engine.sealed.by_number(sought.visible, sought.number)
-        return _readable(sought, [head] if head else [])
+        return first_readable(sought, [head] if head else [])
     assert sought.key is not None
-    return _readable(sought, engine.sealed.by_key(sought.visible, sought.namespace, sought.key))
+    return first_readable(sought, engine.sealed.by_key(sought.visible, sought.namespace, sought.key))
 
 
 def look_up_in(tx: SealedTransaction, place: Place, sought: Sought) -> Head:
     """The entry meant, as this transaction sees it."""
     if sought.number is not None:
         head = tx.by_number(place, sought.visible, sought.number)
-        return _readable(sought, [head] if head else [])
+        return first_readable(sought, [head] if head else [])
     assert sought.key is not None
-    return _readable(sought, tx.by_key(place, sought.visible, sought.namespace, sought.key))
+    return first_readable(sought, tx.by_key(place, sought.visible, sought.namespace, sought.key))
+
+
+def first_readable(sought: Sought, heads: Sequence[Head]) -> Head:
+    """The caller's own row, else the newest visible; its first room before others. Locked rows come last."""
+    entered, now = sought.entered, sought.visible.now
+    if len(heads) > 1:
+        heads = sorted(heads, key=lambda head: _rank(sought, head))
+    for head in heads:
+        if head.entry is None or sees(entered.caller, entered.space, head.entry, now):
+            return head
+    raise NotFound
 
 
 def opened(head: Head) -> Entry:
@@ -130,17 +141,6 @@ def require_flagging(entered: Entered) -> None:
     """For changing the words of what always applies: they steer every later turn, as making it apply did."""
     if not may_flag(entered.caller, entered.space, entered.level):
         raise AccessDenied("This memory always applies; a person who manages its space changes its words.")
-
-
-def _readable(sought: Sought, heads: Sequence[Head]) -> Head:
-    """The caller's own row, else the newest visible; its first room before others. Locked rows come last."""
-    entered, now = sought.entered, sought.visible.now
-    if len(heads) > 1:
-        heads = sorted(heads, key=lambda head: _rank(sought, head))
-    for head in heads:
-        if head.entry is None or sees(entered.caller, entered.space, head.entry, now):
-            return head
-    raise NotFound
 
 
 def _rank(sought: Sought, head: Head) -> tuple[bool, bool, bool, int]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from holdfast.contracts.rows import (
+    BEFORE_ALL_TIME,
     GUEST,
     STORE,
     EntryRow,
@@ -122,7 +123,7 @@ class SealedTransaction:
         if self._ahead and (name := (place.space.id, partition, owner, namespace, key)) in self._ahead:
             ahead = self._ahead.pop(name)
             return None if ahead is None else self._sealed.head(place.keys, ahead)
-        visible = self._sealed.visible(place.space, owner, (partition,), _BEFORE_ALL_TIME)
+        visible = self._sealed.visible(place.space, owner, (partition,), BEFORE_ALL_TIME)
         for row in self.tx.entries.by_key(visible, place.keys.blinds(namespace, key)):
             if row.owner == visible.viewer:
                 return self._sealed.head(place.keys, row)
@@ -130,7 +131,7 @@ class SealedTransaction:
 
     def refuse_twin(self, place: Place, owner: Principal, name: str, number: int | None = None) -> None:
         """Conflict when another file of the owner has this name in another spelling; `number` is the file itself."""
-        visible = self._sealed.visible(place.space, owner, (Partition.FILES,), _BEFORE_ALL_TIME)
+        visible = self._sealed.visible(place.space, owner, (Partition.FILES,), BEFORE_ALL_TIME)
         labels = [name_label(key, name) for key in place.keys.all()]
         for row in self.tx.entries.page(visible, labels, None, _TWINS):
             twin = self._sealed.head(place.keys, row).entry
@@ -146,7 +147,7 @@ class SealedTransaction:
         if len(once) < _WORTH_LOOKING_AHEAD:
             return
         named = {blind: name for name in once for blind in place.keys.blinds(*name)}
-        visible = self._sealed.visible(place.space, owner, (partition,), _BEFORE_ALL_TIME)
+        visible = self._sealed.visible(place.space, owner, (partition,), BEFORE_ALL_TIME)
         found: dict[tuple[str, str], EntryRow] = {}
         for row in self.tx.entries.by_key(visible, list(named)):
             if row.owner == visible.viewer:
@@ -323,7 +324,8 @@ class SealedTransaction:
     def carry(
         self, place: Place, head: Head, target: Place, content: Content, *, indexed: bool, cap: int
     ) -> Entry:
-        """Moves an entry, history included, to another space in this transaction; it gets an id of that space."""
+        """Moves an entry, history included, to another space in this transaction; it gets an id of that space. What its
+        owner was answered about it goes along; what others were is dropped, for they need not see it there."""
         entry = self._opened(head)
         moved = self.create(
             target,
@@ -337,7 +339,7 @@ class SealedTransaction:
         )
         number = moved.number
         row = self.tx.entries.by_number(
-            self._sealed.visible(target.space, entry.owner, (entry.partition,), _BEFORE_ALL_TIME),
+            self._sealed.visible(target.space, entry.owner, (entry.partition,), BEFORE_ALL_TIME),
             number,
         )
         assert row is not None, "an entry created in this transaction is visible to its owner"
@@ -349,6 +351,7 @@ class SealedTransaction:
             self._carry_revision(place, old, entry.owner, target, row)
         row = row._replace(revision=head.row.revision + 1)
         self.tx.entries.restate(target.space.id, seal_entry(target.key, row, entry.owner, content))
+        self.tx.receipts.move(head.row.owner, place.space.id, head.row.number, target.space.id, number)
         self.purge(place.space.id, [head.row])
         return entry_of(target.space.id, row, entry.owner, content)
 
@@ -472,8 +475,6 @@ def receipt_key(sealed: Sealed, key: str) -> bytes:
 
 _tuple = tuple.__new__
 """Makes a named tuple without the function Python puts before it, at half its price."""
-_BEFORE_ALL_TIME = -1
-"""A `now` before which nothing can have expired."""
 _WORTH_LOOKING_AHEAD = 2
 _TWINS = 8
 _Own = tuple[UUID, Partition, Principal, str, str]

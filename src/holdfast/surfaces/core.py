@@ -109,7 +109,8 @@ class CoreCalls:
         return remembering(self._seat, asked, near)
 
     def remember_many(self, entries: Iterable[Mapping[str, Any]]) -> Steps[Outcomes]:
-        """Keeps many memories, given as the keyword arguments of remember(); one outcome a row, in order."""
+        """Keeps many memories, given as the keyword arguments of remember(); one outcome a row, in order. When the
+        store fails on the way, the outcomes of what was kept come first and those of all other rows hold the error."""
         seat, rows = self._seat, check_list("entries", entries)
         return Steps(lambda: remember_many(seat, rows), off=lambda: [not_kept(seat, row) for row in rows])
 

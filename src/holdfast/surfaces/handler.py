@@ -9,6 +9,7 @@ from datetime import datetime
 from holdfast.contracts.storage import Job
 from holdfast.crypto.blind import fingerprint
 from holdfast.domain.entry import Entry
+from holdfast.domain.errors import NotText
 from holdfast.domain.limits import check_limit
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal, check_subject
@@ -42,7 +43,10 @@ class HandlerEntry:
 
     @property
     def text(self) -> str:
-        return self.value.decode()
+        try:
+            return self.value.decode()
+        except UnicodeDecodeError:
+            raise NotText("The value is not text; read its bytes as `value`.") from None
 
     @property
     def created_at(self) -> datetime:

@@ -22,11 +22,19 @@ _ARGUMENTS = frozenset(Draft._fields) - {"namespace"} | {"space", "in_context"}
 
 
 def remember_many(seat: Seat, rows: Sequence[Row]) -> list[Outcome]:
-    """In batches, so that other writers get their turn."""
+    """In batches, so that other writers get their turn. What was committed is answered, whatever becomes of the rest:
+    an error after the first batch is the outcome of every row from there on."""
     outcomes: list[Outcome] = []
     for start in range(0, len(rows), MANY):
         asked = [_asked(row) for row in rows[start : start + MANY]]
-        outcomes += seat.engine.write(Write(partial(remember.remember_many, seat.engine, seat.caller, asked)))
+        try:
+            outcomes += seat.engine.write(
+                Write(partial(remember.remember_many, seat.engine, seat.caller, asked))
+            )
+        except HoldfastError as failure:
+            if not outcomes:
+                raise
+            return outcomes + [Outcome(error=failure)] * (len(rows) - start)
     return outcomes
 
 

@@ -44,6 +44,10 @@ class ReceiptWrites(ReceiptReads):
     def delete_before(self, moment: int, limit: int) -> int:
         return self._tx.count(_DELETE_BEFORE, {"moment": moment, "limit": limit})
 
+    def move(self, principal: bytes, space: UUID, number: int, to_space: UUID, to_number: int) -> int:
+        named = {"principal": principal, "space": space, "number": number}
+        return self._tx.count(_MOVE, {**named, "to_space": to_space, "to_number": to_number})
+
     def delete_entry(self, space: UUID, number: int) -> int:
         return self._tx.count(_DELETE_ENTRY, {"space": space, "number": number})
 
@@ -79,6 +83,18 @@ _DELETE_BEFORE = shared(
      USING old
      WHERE receipts.principal = old.principal
        AND receipts.key = old.key
+    """,
+    because=_BY_PRINCIPAL,
+)
+_MOVE = shared(
+    "receipts.move",
+    """
+    UPDATE holdfast.receipts
+       SET space_id = %(to_space)s,
+           number = %(to_number)s
+     WHERE space_id = %(space)s
+       AND number = %(number)s
+       AND principal = %(principal)s
     """,
     because=_BY_PRINCIPAL,
 )

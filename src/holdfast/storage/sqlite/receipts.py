@@ -52,6 +52,12 @@ class ReceiptWrites(ReceiptReads):
             (moment, limit),
         )
 
+    def move(self, principal: bytes, space: UUID, number: int, to_space: UUID, to_number: int) -> int:
+        return self._tx.count(
+            "UPDATE receipts SET space = ?, number = ? WHERE space = ? AND number = ? AND principal = ?",
+            (to_space.bytes, to_number, space.bytes, number, principal),
+        )
+
     def delete_entry(self, space: UUID, number: int) -> int:
         return self._tx.count("DELETE FROM receipts WHERE space = ? AND number = ?", (space.bytes, number))
 
