@@ -1,5 +1,6 @@
 """Killed at any step the mirror loses nothing: whatever it was doing, the next one brings both sides together."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -175,3 +176,22 @@ def test_without_its_baseline_the_mirror_compares_anew_and_changes_nothing(desk:
     desk.look(3)
     assert desk.on_disk() == desk.bodies() == {name: f"old {name}" for name in BEFORE}
     assert all(entry.revision == 1 for entry in desk.alice.list())
+
+
+def test_a_kill_in_the_middle_of_writing_a_file_leaves_no_half_of_it_as_a_conflict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(file: int) -> None:
+        os.ftruncate(file, 3)
+        raise Killed
+
+    with Desk(tmp_path) as desk:
+        set_up(desk)
+        engine_writes(desk)
+        with monkeypatch.context() as broken:
+            broken.setattr(os, "fsync", killed)
+            with pytest.raises(Killed):
+                desk.look(3)
+        desk.restart()
+        desk.look(3)
+        check(desk, engine_writes)

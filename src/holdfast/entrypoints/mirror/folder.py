@@ -140,8 +140,7 @@ class UserFolder:
     def write_new(self, name: str, data: bytes) -> None:
         """FileExistsError when somebody was faster."""
         aside = self._aside(name, digest_of(data), _NOTHING)
-        write_aside(aside, data)
-        self._reached("written aside")
+        self._write_out(aside, data)
         try:
             move_new(aside, self._file(name))
         except FileExistsError:
@@ -153,8 +152,7 @@ class UserFolder:
         """Puts a text in the place of the one that was read; `expected` is the digest of that. Another one, or any
         without `expected`, is kept as a file of its own. FileNotFoundError when the file is gone."""
         aside = self._aside(name, digest_of(data), expected or _NOTHING)
-        write_aside(aside, data)
-        self._reached("written aside")
+        self._write_out(aside, data)
         try:
             exchange(aside, self._file(name))
         except FileNotFoundError:
@@ -249,6 +247,11 @@ class UserFolder:
             aside.unlink()
             raise
         self._reached("trash written")
+
+    def _write_out(self, path: Path, data: bytes) -> None:
+        """Whole or not at all: what lies in `out/` is looked at as something that somebody wrote."""
+        put_in_place(path, data, self.state / "written")
+        self._reached("written aside")
 
     def _aside(self, name: str, new: str, old: str) -> Path:
         self._written = True
