@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -24,13 +23,10 @@ from holdfast.crypto.keyfile import (
     copy_key_file,
     is_made,
     key_file_of,
-    master_in,
     masters,
     next_key_file,
     own_key_file,
-    shared_key_file,
 )
-from holdfast.crypto.keys import Master
 from holdfast.disk import on_disk
 from holdfast.domain.errors import HoldfastError, InvalidField, Locked, Unavailable
 from holdfast.domain.scrub import scrub
@@ -38,6 +34,7 @@ from holdfast.operations.engine import Engine
 from holdfast.operations.index import Index
 from holdfast.operations.keep_keys import PutBack, put_back
 from holdfast.settings import Settings
+from holdfast.storage.key_files import leave_key_to_others
 from holdfast.storage.sealed import check_canary, open_sealed
 
 if TYPE_CHECKING:
@@ -45,9 +42,6 @@ if TYPE_CHECKING:
 
 DATABASE = "holdfast.db"
 MEMORY = "sqlite://"
-OF_SQLITE = ("-wal", "-shm", "-journal")
-
-log = logging.getLogger("holdfast")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +198,7 @@ def _finish_rotation(store: Store, keys: Masters, path: Path | None) -> Masters:
     if any(row.master == waiting.id for row in store.keys.of(STORE)):
         own = own_key_file(path)
         if keys.file == own:
-            _leave_key_to_others(path)
+            leave_key_to_others(path)
             adopt_next_key(own)
         else:
             copy_key_file(next_key_file(keys.file), own)
@@ -212,58 +206,11 @@ def _finish_rotation(store: Store, keys: Masters, path: Path | None) -> Masters:
     return keys
 
 
-def key_file_to_replace(path: Path) -> Path:
-    """That of this store, once it has one and nobody else opens with it."""
-    own, used = own_key_file(path), key_file_of(path)
-    if used != own:
-        copy_key_file(used, own)
-        log.warning(
-            "the memory key of %s is in %s from now on; %s stays, remove it once no other store opens with it",
-            path.name,
-            own.name,
-            used.name,
-        )
-    _leave_key_to_others(path)
-    return own
-
-
-def _leave_key_to_others(path: Path) -> None:
-    """Stores of earlier versions that go on with the key file of this one get theirs."""
-    own = own_key_file(path)
-    if own != shared_key_file(path) or not own.exists():
-        return
-    master = master_in(own)
-    for other in _sharing(path):
-        if key_file_of(other) == own and _may_open(other, master):
-            copy_key_file(own, own_key_file(other))
-            log.warning("the memory key of %s is in %s from now on", other.name, own_key_file(other).name)
-
-
-def _sharing(path: Path) -> Iterator[Path]:
-    """Files beside a database that differ in their suffix alone. Those of SQLite itself are not touched: closing one
-    would drop the locks that this process holds on it."""
-    for other in path.parent.glob("*"):
-        alike = shared_key_file(other) == shared_key_file(path) and not other.name.endswith(OF_SQLITE)
-        if alike and other.is_file() and not other.samefile(path):
-            yield other
-
-
-def _may_open(path: Path, master: Master) -> bool:
-    """Whether a key may be that of a store; who cannot be asked keeps it."""
-    try:
-        look_first(path, lambda rows: check_canary(rows, (master,), ephemeral=False))
-    except Unavailable:
-        return True
-    except HoldfastError:
-        return False
-    return True
-
-
-def look_first(path: Path, check: Callable[[list[KeyRow]], None] | None = None) -> None:
+def look_first(path: Path) -> None:
     """Refuses what is not a store of ours before a key is looked for."""
     from holdfast.storage.sqlite import migrate
 
-    migrate.look_first(path, check)
+    migrate.look_first(path, None)
 
 
 def _open_store(settings: Settings, path: Path | None, keys: Masters) -> Store:

@@ -22,7 +22,8 @@ from holdfast.operations.keep_keys import (
     written,
 )
 from holdfast.operations.rotate_keys import KeyStatus, Rotated, key_status, rotate_data, rotate_master
-from holdfast.wiring import Opened, key_file_to_replace
+from holdfast.storage.key_files import key_file_to_replace
+from holdfast.wiring import Opened
 
 
 class Keys:
