@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from holdfast.contracts.embedder import Embedder, EmbedderBroken
 from holdfast.contracts.rows import STORE, KeyRow
 from holdfast.contracts.storage import Store
 from holdfast.crypto.keyfile import (
+    ENDING,
     OFF,
     SUFFIX,
     Masters,
@@ -133,17 +135,22 @@ def database_path(settings: Settings) -> Path | None:
     """The file of the embedded store; None for a store in memory."""
     url = settings.database_url
     if url is None:
-        return settings.data_dir / DATABASE
+        return _followed(settings.data_dir / DATABASE)
     if url in (MEMORY, MEMORY + "/:memory:"):
         return None
     if url.startswith("sqlite:///"):
-        return Path(unquote(url.removeprefix("sqlite:///"))).expanduser()
+        return _followed(Path(unquote(url.removeprefix("sqlite:///"))).expanduser())
     if is_postgres(settings):
         return None
     raise InvalidField(
         "HOLDFAST_DATABASE_URL is `sqlite:///path` (four slashes for an absolute path), `sqlite://`, or "
         "`postgresql://…`."
     )
+
+
+def _followed(path: Path) -> Path:
+    """SQLite follows a link to a file: its log lies beside what is meant, and so do the key and everything else."""
+    return path.resolve() if os.path.islink(path) else path  # noqa: PTH114  `is_symlink` fails where it may not look
 
 
 def is_postgres(settings: Settings) -> bool:
@@ -161,7 +168,7 @@ def _embedded(settings: Settings) -> Path | None:
 
 
 def refuse_name_of_key(settings: Settings, path: Path) -> None:
-    if settings.memory_key is None and path.suffix.lower() == SUFFIX:
+    if settings.memory_key is None and path.name.lower().endswith((SUFFIX, ENDING)):
         raise InvalidField(
             f"{path.name} is the name of a key file, not of a database; choose another, for example {path.stem}.db."
         )

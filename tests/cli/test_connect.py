@@ -304,7 +304,7 @@ def test_the_key_file_of_another_store_beside_it_is_not_to_be_moved(
     url = f"sqlite:///{home}/notes.sqlite"
     connected_with(monkeypatch, HOLDFAST_DATABASE_URL=url, HOLDFAST_MEMORY_KEY=KEY)
     told = capsys.readouterr().err
-    assert f"> {home}/notes.sqlite.key" in told
+    assert f"> {home}/notes.sqlite-key" in told
     assert "move" not in told
 
 

@@ -143,6 +143,22 @@ def test_a_purge_compares_the_expected_revision_with_the_live_entry_whatever_lie
     assert alice.list() == alice.trashed() == []
 
 
+def test_who_expects_the_revision_of_an_entry_they_may_not_remove_loses_nothing_else(
+    memory: Memory, alice: Own
+) -> None:
+    bob = memory.user("bob")
+    alice.share("user:bob", level="readwrite")
+    bob.remember("of bob", key="k", space="user:alice")
+    bob.trash("k", space="user:alice")
+    alice.remember("of alice", key="k")
+    shown = bob.get("k", space="user:alice")
+    assert shown.text == "of alice"
+    with unchanged(memory), refused("access_denied"):
+        bob.purge("k", space="user:alice", expected_revision=shown.revision)
+    assert bob.purge("k", space="user:alice") == 1
+    assert alice.get("k").text == "of alice"
+
+
 def test_without_a_live_entry_a_purge_compares_with_the_one_trashed_last(
     memory: Memory, alice: Own, clock: FixedClock
 ) -> None:

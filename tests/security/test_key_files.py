@@ -15,7 +15,7 @@ from holdfast.operations.rotate_keys import rotate_master
 from holdfast.storage.sqlite import migrate
 from tests.security.raw import KEY, OTHER_KEY, digest, engine_of, open_store
 
-NAMES = ("notes.db", "notes.sqlite", "notes.sqlite3", "notes.old.db", "notes")
+NAMES = ("notes.db", "notes.sqlite", "notes.sqlite.db", "notes.old.db", "notes.old", "notes")
 
 
 def _open(path: Path, key: str | None = None) -> holdfast.Memory:
@@ -54,13 +54,14 @@ def test_every_store_of_a_folder_has_a_key_file_of_its_own(tmp_path: Path) -> No
     for name in NAMES:
         _fill(tmp_path / name)
 
-    keys = {path.name: path.read_text() for path in tmp_path.glob("*.key")}
+    keys = {path.name: path.read_text() for path in tmp_path.glob("*[.-]key")}
     assert set(keys) == {
         "notes.key",
+        "notes.sqlite-key",
         "notes.sqlite.key",
-        "notes.sqlite3.key",
         "notes.old.key",
-        "notes..key",
+        "notes.old-key",
+        "notes-key",
     }
     assert len(set(keys.values())) == len(NAMES)
 
@@ -92,6 +93,34 @@ def test_a_store_that_is_moved_beside_another_gets_its_own_key_file(tmp_path: Pa
 
     assert _opens(tmp_path / "notes.sqlite")
     assert _opens(tmp_path / "notes.db")
+
+
+def test_a_store_goes_on_with_the_file_it_shares_beside_another_whose_name_is_its_own_and_more(
+    tmp_path: Path,
+) -> None:
+    """Earlier versions gave `notes.v2` the file `notes.key`, and `notes.v2.db` the file `notes.v2.key`."""
+    (tmp_path / "notes.key").write_text(KEY)
+    _fill(tmp_path / "notes.v2", KEY)
+    _fill(tmp_path / "notes.v2.db")
+
+    assert _opens(tmp_path / "notes.v2")
+    _rotate(tmp_path / "notes.v2")
+    assert _opens(tmp_path / "notes.v2")
+    assert _opens(tmp_path / "notes.v2.db")
+
+
+def test_a_link_to_a_store_is_the_store_itself(tmp_path: Path) -> None:
+    _fill(tmp_path / "notes.db")
+    link = tmp_path / "notes.sqlite"
+    link.symlink_to(tmp_path / "notes.db")
+
+    _rotate(link)
+
+    assert _opens(tmp_path / "notes.db")
+    with _open(link) as memory:
+        assert memory.user("ada").purge("k") == 1
+        assert not engine_of(memory).sealed.store.unclean
+    assert {path.name for path in tmp_path.glob("notes*key")} == {"notes.key"}
 
 
 # Stores that share a key file
@@ -149,7 +178,7 @@ def test_only_a_store_that_opens_with_the_shared_key_gets_a_copy_of_it(sharing: 
 
     _rotate(sharing[0])
 
-    assert {path.name for path in folder.glob("*.key")} == {"notes.key", "notes.sqlite.key", "notes..key"}
+    assert {path.name for path in folder.glob("*[.-]key")} == {"notes.key", "notes.sqlite-key", "notes-key"}
 
 
 def test_a_store_that_cannot_be_asked_keeps_the_shared_key(

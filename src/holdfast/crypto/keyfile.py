@@ -24,6 +24,8 @@ log = logging.getLogger("holdfast")
 EPHEMERAL = "ephemeral"
 OFF = "off"
 SUFFIX = ".key"
+ENDING = "-key"
+"""As SQLite names what lies beside a database: `-wal`, `-shm`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +39,11 @@ class Masters:
 
 
 def own_key_file(database: Path) -> Path:
-    """Of one database alone: `notes.key` for `notes.db`, else the whole name and `.key`. A name without a suffix gets a
-    dot more: `notes` would have the file of `notes.db`."""
+    """Of one database alone: `notes.key` for `notes.db`, else the whole name and `-key`. Not `.key`, or `notes.sqlite`
+    would have the file of `notes.sqlite.db`."""
     if database.suffix == ".db":
         return database.with_suffix(SUFFIX)
-    return database.with_name(database.name + ("" if database.suffix else ".") + SUFFIX)
+    return database.with_name(database.name + ENDING)
 
 
 def shared_key_file(database: Path) -> Path:

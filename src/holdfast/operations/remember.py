@@ -103,7 +103,7 @@ def _remember(
     similar: Callable[[UUID], list[Similar]] | None,
     tx: Transaction,
 ) -> Remembered:
-    kept = _write(engine, _settled(engine, now, ready, tx), ready)
+    kept = _write(engine, SealedTransaction(engine.sealed, tx, now), ready)
     if similar is not None and kept.id is not None:
         kept.look = partial(similar, kept.id)
     return kept
@@ -123,7 +123,7 @@ def keep(engine: Engine, caller: Caller, asked: Asked) -> Job[Kept]:
 
 
 def _keep(engine: Engine, now: int, ready: _Ready, tx: Transaction) -> Kept:
-    entry, _, _ = _put(engine, _settled(engine, now, ready, tx), ready)
+    entry, _, _ = _put(engine, SealedTransaction(engine.sealed, tx, now), ready)
     return Kept(entry, fingerprint(ready.place.key, entry.value))
 
 
@@ -185,13 +185,6 @@ def _look_ahead(tx: SealedTransaction, rows: list[_Ready]) -> None:
 
 def _ready(engine: Engine, caller: Caller, asked: Asked, now: int) -> _Ready:
     return _prepare(engine, asked, *_enter(engine, caller, asked.space, now), now)
-
-
-def _settled(engine: Engine, now: int, ready: _Ready, tx: Transaction) -> SealedTransaction:
-    sealed = SealedTransaction(engine.sealed, tx, now)
-    if ready.place.new_key is not None:
-        sealed.settle(ready.place)
-    return sealed
 
 
 def _enter(engine: Engine, caller: Caller, space: SpaceRef, now: int) -> tuple[Entered, Place]:

@@ -86,18 +86,21 @@ def restore(engine: Engine, caller: Caller, target: Target) -> Job[Entry]:
 
 def purge(engine: Engine, caller: Caller, target: Target, expected: int | None = None) -> Job[int]:
     """Removes one entry for good, live or from the trash; a locked one too, named by its id. The expected revision is
-    that of the live entry, else of the one trashed last: what else lay in the trash, the caller was not shown."""
+    that of the live entry, else of the one trashed last: what else lay in the trash, the caller was not shown. Who
+    expects one means that entry, and is refused if it is not theirs to remove."""
     now = engine.clock()
     sought = seek(engine, caller, target, Op.WRITE, now)
     place = engine.sealed.place(sought.entered.space, now)
 
     def write(tx: Transaction) -> int:
         sealed = SealedTransaction(engine.sealed, tx, now)
-        heads = _removable(engine, sealed, place, sought)
-        if not heads:
+        found = _found(engine, sealed, place, sought)
+        if not found:
             raise NotFound
-        check_expected(expected, heads[0].row.revision)
-        return _purge(engine, sealed, sought.entered, heads, "purge")
+        if expected is not None:
+            check_expected(expected, found[0].row.revision)
+            require_delete(engine, sought.entered, found[0])
+        return _purge(engine, sealed, sought.entered, _removable(engine, sought, found), "purge")
 
     return write
 
@@ -158,7 +161,7 @@ def _forget_one(engine: Engine, caller: Caller, scope: str, target: Target) -> J
 
     def write(tx: Transaction) -> Forgotten:
         sealed = SealedTransaction(engine.sealed, tx, now)
-        heads = _removable(engine, sealed, place, sought)
+        heads = _removable(engine, sought, _found(engine, sealed, place, sought))
         if not heads and sought.key is not None and sealed.has_locked(place, sought.visible.with_expired):
             raise Locked(
                 "Some of your memories are sealed with a key that is not configured; only `all` can be forgotten."
@@ -194,9 +197,14 @@ def _own_spaces(engine: Engine, tx: Transaction, me: Principal) -> list[SpaceRow
     return [row for row in tx.spaces.owned_by(engine.sealed.blind(me)) if row.kind in kinds]
 
 
-def _removable(engine: Engine, tx: SealedTransaction, place: Place, sought: Sought) -> list[Head]:
-    """The live entry meant and, by key, all that was trashed under it, the last first; of these what the caller may
-    remove, if any. What has expired but was not swept yet is there for those alone who may remove it."""
+def _removable(engine: Engine, sought: Sought, found: list[Head]) -> list[Head]:
+    """What the caller may remove of it; all of it where that is nothing, so that the refusal says why."""
+    return [head for head in found if deletable(engine, sought.entered, head)] or found
+
+
+def _found(engine: Engine, tx: SealedTransaction, place: Place, sought: Sought) -> list[Head]:
+    """The live entry meant and, by key, all that was trashed under it, the last first. What has expired but was not
+    swept yet is there for those alone who may remove it."""
     if not place.space.stored:
         return []
     named = _named(tx, place, sought)
@@ -206,8 +214,7 @@ def _removable(engine: Engine, tx: SealedTransaction, place: Place, sought: Soug
     trashed = [head for head in lasting if head.row.trashed_us is not None]
     if sought.key is not None:
         live = _meant(sought, live)
-    found = live + trashed + [head for head in expired if deletable(engine, sought.entered, head)]
-    return [head for head in found if deletable(engine, sought.entered, head)] or found
+    return live + trashed + [head for head in expired if deletable(engine, sought.entered, head)]
 
 
 def _named(tx: SealedTransaction, place: Place, sought: Sought) -> list[Head]:

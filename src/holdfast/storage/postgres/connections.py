@@ -22,6 +22,7 @@ from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from holdfast.domain.errors import Unavailable
+from holdfast.storage.forks import FORKED, abandon_in_children
 from holdfast.storage.postgres.asking import Asked, Row
 from holdfast.storage.postgres.errors import CLOSED, translated
 from holdfast.storage.postgres.statements import NOTHING, Bound, Reach, Statement, Values
@@ -139,6 +140,7 @@ class Connections:
         self._here = local()
         self._refusal = ""
         self._pool.open()
+        abandon_in_children(self)
 
     @contextmanager
     def lent(self) -> Iterator[Db]:
@@ -200,9 +202,9 @@ class Connections:
             self._refusal = CLOSED
             self._pool.close()
 
-    def abandon(self, refusal: str) -> None:
+    def abandon(self) -> None:
         """The connections themselves know that they are another process's, and stay open."""
-        self._refusal = refusal
+        self._refusal = FORKED
 
 
 class _Ahead:

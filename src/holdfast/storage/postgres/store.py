@@ -9,7 +9,6 @@ from typing import TypeVar
 from holdfast.contracts.answer import Answer
 from holdfast.contracts.rows import KeyRow
 from holdfast.contracts.storage import Job
-from holdfast.storage.forks import FORKED, abandon_in_children
 from holdfast.storage.postgres.access import GrantReads, MemberReads, RuleReads
 from holdfast.storage.postgres.agents import AgentReads
 from holdfast.storage.postgres.audit import AuditReads
@@ -42,7 +41,6 @@ class PostgresStore:
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
-        abandon_in_children(self)
         self._writer = Writer(connections, at_once=max(1, connections.size - FOR_READERS))
         self.entries = EntryReads(connections)
         self.outlines = OutlineReads(connections)
@@ -85,10 +83,6 @@ class PostgresStore:
     def close(self) -> None:
         self._writer.close()
         self._connections.close()
-
-    def abandon(self) -> None:
-        self._connections.abandon(FORKED)
-        self._writer.abandon(FORKED)
 
 
 def open_database(

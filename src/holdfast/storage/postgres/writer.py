@@ -20,6 +20,7 @@ from psycopg.pq import TransactionStatus
 from holdfast.contracts.answer import Answer, Awaited
 from holdfast.contracts.storage import Job
 from holdfast.domain.errors import HoldfastError, Unavailable
+from holdfast.storage.forks import FORKED, abandon_in_children
 from holdfast.storage.postgres.access import GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.postgres.agents import AgentWrites
 from holdfast.storage.postgres.audit import AuditWrites
@@ -84,6 +85,7 @@ class Writer:
         self._lock = Lock()
         self._refusal = ""
         self._vacuum = Vacuum(connections.dsn)
+        abandon_in_children(self)
 
     @property
     def unclean(self) -> bool:
@@ -119,8 +121,8 @@ class Writer:
         self._threads.shutdown(wait=True)
         self._vacuum.close()
 
-    def abandon(self, refusal: str) -> None:
-        self._lock, self._refusal = Lock(), refusal
+    def abandon(self) -> None:
+        self._lock, self._refusal = Lock(), FORKED
 
     def _serve(self, caller: int) -> None:
         """Runs what one caller submitted until nothing is left."""

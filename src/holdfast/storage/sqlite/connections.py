@@ -6,14 +6,15 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
 from typing import Any, Protocol
 
 import apsw
 
 from holdfast.domain.errors import Unavailable
+from holdfast.storage.forks import FORKED, abandon_in_children
 from holdfast.storage.sqlite import handles
 from holdfast.storage.sqlite.erasing import clear_file
 from holdfast.storage.sqlite.errors import CLOSED, translated
@@ -49,10 +50,6 @@ class Connections(Protocol):
         ...
 
     def close(self) -> None: ...
-
-    def abandon(self, refusal: str) -> None:
-        """Lets go of everything in a forked child without closing it; who comes is told this."""
-        ...
 
 
 class OnConnection:
@@ -126,53 +123,55 @@ class FileConnections:
         self._file = str(path)
         self._durable = durable
         self._idle: deque[apsw.Connection] = deque()
-        self._bytes = handles.take(path)
-        try:
-            self._writer = self._open(WRITER_CACHE_KIB)
-        except BaseException:
-            handles.give_back(self._bytes)
-            raise
         self._lock = RLock()
+        self._counting = Lock()
+        self._connected = 0
         self._refusal = ""
+        self._bytes = handles.take(path)
+        self._writer = self._connect(WRITER_CACHE_KIB)
+        abandon_in_children(self)
 
-    def _open(self, cache_kib: int) -> apsw.Connection:
+    def _connect(self, cache_kib: int) -> apsw.Connection:
+        with self._counting:
+            if self._refusal:
+                raise Unavailable(self._refusal)
+            self._connected += 1
         try:
-            db = apsw.Connection(self._file)
-            db.set_busy_timeout(BUSY_MS)
-            _use_wal(db)
-            for pragma in (
-                f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}",
-                "PRAGMA secure_delete = ON",
-                "PRAGMA temp_store = MEMORY",
-                "PRAGMA trusted_schema = OFF",
-                "PRAGMA journal_size_limit = 67108864",
-                f"PRAGMA cache_size = -{cache_kib}",
-            ):
-                db.execute(pragma).fetchall()
-            _list_places(db)
-        except apsw.Error as error:
-            raise translated(error) from error
-        return db
+            return _opened(self._file, cache_kib, durable=self._durable)
+        except BaseException:
+            self._disconnected()
+            raise
+
+    def _disconnect(self, db: apsw.Connection) -> None:
+        db.close()
+        self._disconnected()
+
+    def _disconnected(self) -> None:
+        """With the last connection the handle goes: the writer's at the latest, unless somebody still reads."""
+        with self._counting:
+            self._connected -= 1
+            if not self._connected:
+                handles.give_back(self._bytes)
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         try:
             db = self._idle.pop()
         except IndexError:
-            db = self._open_reader()
+            db = self._connect(READER_CACHE_KIB)
         try:
             return db.execute(sql, values).fetchall()
         except apsw.Error as error:
             raise translated(error) from error
         finally:
-            if len(self._idle) < IDLE_READERS and not self._refusal:
-                self._idle.append(db)
-            else:
-                db.close()
+            self._idle.append(db)
+            if len(self._idle) > IDLE_READERS or self._refusal:
+                self._disconnect_idle()
 
-    def _open_reader(self) -> apsw.Connection:
-        if self._refusal:
-            raise Unavailable(self._refusal)
-        return self._open(READER_CACHE_KIB)
+    def _disconnect_idle(self) -> None:
+        """Those that are too many; at the end all of them."""
+        with suppress(IndexError):
+            while len(self._idle) > IDLE_READERS or self._refusal:
+                self._disconnect(self._idle.pop())
 
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
@@ -194,16 +193,13 @@ class FileConnections:
             if self._refusal:
                 return
             self._refusal = CLOSED
-        while self._idle:
-            self._idle.pop().close()
-        self._writer.close()
-        handles.give_back(self._bytes)
+        self._disconnect_idle()
+        self._disconnect(self._writer)
 
-    def abandon(self, refusal: str) -> None:
-        self._lock, self._refusal = RLock(), refusal
-        never_close([self._writer, *self._idle])
+    def abandon(self) -> None:
+        self._lock, self._refusal = RLock(), FORKED
+        handles.never_close([self._writer, *self._idle])
         self._idle.clear()
-        handles.abandon()
 
 
 class MemoryConnection:
@@ -215,6 +211,7 @@ class MemoryConnection:
         _list_places(self._db)
         self._lock = RLock()
         self._refusal = CLOSED
+        abandon_in_children(self)
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         with self.writing() as db:
@@ -241,18 +238,37 @@ class MemoryConnection:
                 self._db.close()
                 self._db = None
 
-    def abandon(self, refusal: str) -> None:
-        never_close([self._db])
-        self._lock, self._db, self._refusal = RLock(), None, refusal
+    def abandon(self) -> None:
+        handles.never_close([self._db])
+        self._lock, self._db, self._refusal = RLock(), None, FORKED
 
 
-def never_close(connections: Iterable[apsw.Connection | None]) -> None:
-    """Keeps them to the very end of the process: who closes a connection that came over a fork writes what the parent
-    may have changed since."""
-    import ctypes  # here, so that no other process pays for it
+def _opened(file: str, cache_kib: int, *, durable: bool) -> apsw.Connection:
+    try:
+        db = apsw.Connection(file)
+        try:
+            _set_up(db, cache_kib, durable=durable)
+        except BaseException:
+            db.close()
+            raise
+    except apsw.Error as error:
+        raise translated(error) from error
+    return db
 
-    for db in connections:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
+
+def _set_up(db: apsw.Connection, cache_kib: int, *, durable: bool) -> None:
+    db.set_busy_timeout(BUSY_MS)
+    _use_wal(db)
+    for pragma in (
+        f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}",
+        "PRAGMA secure_delete = ON",
+        "PRAGMA temp_store = MEMORY",
+        "PRAGMA trusted_schema = OFF",
+        "PRAGMA journal_size_limit = 67108864",
+        f"PRAGMA cache_size = -{cache_kib}",
+    ):
+        db.execute(pragma).fetchall()
+    _list_places(db)
 
 
 def _list_places(db: apsw.Connection) -> None:

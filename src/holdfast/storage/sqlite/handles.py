@@ -6,10 +6,14 @@ process, taken before the first of them and closed after the last."""
 
 from __future__ import annotations
 
+import ctypes
 import os
+from collections.abc import Iterable
 from io import FileIO
 from pathlib import Path
 from threading import Lock
+
+import apsw
 
 from holdfast.domain.errors import Unavailable
 from holdfast.storage.forks import FORKED
@@ -32,7 +36,9 @@ def take(path: Path) -> FileIO:
         file = _file(path.stat()) if path.exists() else None
         if file in _inherited:
             raise Unavailable(FORKED)
-        handle = _open[file][0] if file in _open else FileIO(str(path), "r+", opener=_open_or_make)
+        if file in _open:
+            _refuse_other_name(path, Path(os.fsdecode(_open[file][0].name)))
+        handle = _open[file][0] if file in _open else FileIO(str(path.resolve()), "r+", opener=_open_or_make)
         _open.setdefault(_file(os.fstat(handle.fileno())), []).append(handle)
         return handle
 
@@ -46,12 +52,20 @@ def give_back(handle: FileIO) -> None:
             handle.close()
 
 
-def abandon() -> None:
-    """In a forked child."""
-    global _lock
-    _lock = Lock()
-    _inherited.update(_open)
-    _open.clear()
+def never_close(connections: Iterable[apsw.Connection | None]) -> None:
+    """For a forked child. Connections that came over must not be closed there, or a log goes that others write to. They
+    are closed when nobody has them any more, and all of them when the driver is unloaded at the end: so neither is."""
+    for kept in (apsw, *connections):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+
+
+def _refuse_other_name(path: Path, first: Path) -> None:
+    """By a hard link a file would get a second log, and each opening would miss what the other wrote."""
+    named = path.resolve()
+    if named.name != first.name or not named.parent.samefile(first.parent):
+        raise Unavailable(
+            f"{path} is open as {first} already, and SQLite keeps a log for each name; use one name."
+        )
 
 
 def _file(about: os.stat_result) -> _File:
@@ -60,3 +74,16 @@ def _file(about: os.stat_result) -> _File:
 
 def _open_or_make(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CREAT, 0o600)
+
+
+def _stay_behind() -> None:
+    """In a forked child."""
+    global _lock
+    _lock = Lock()
+    _inherited.update(_open)
+    _open.clear()
+    never_close([])
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_stay_behind)

@@ -14,7 +14,6 @@ from holdfast.contracts.answer import Answer
 from holdfast.contracts.rows import KeyRow
 from holdfast.contracts.storage import Job
 from holdfast.disk import on_disk
-from holdfast.storage.forks import FORKED, abandon_in_children
 from holdfast.storage.sqlite.access import GrantReads, MemberReads, RuleReads
 from holdfast.storage.sqlite.agents import AgentReads
 from holdfast.storage.sqlite.audit import AuditReads
@@ -47,7 +46,6 @@ class SqliteStore:
             raise
         self._connections = connections
         self._writer = Writer(connections)
-        abandon_in_children(self)
         # The method itself, because Python calls it at half the price of the object.
         number_of = SpaceNumbers(connections).__call__
         self.entries = EntryReads(connections, number_of)
@@ -99,10 +97,6 @@ class SqliteStore:
     def close(self) -> None:
         self._writer.close()
         self._connections.close()
-
-    def abandon(self) -> None:
-        self._connections.abandon(FORKED)
-        self._writer.abandon(FORKED)
 
 
 def open_file(

@@ -15,6 +15,7 @@ import apsw
 
 from holdfast.contracts.answer import Answer, Awaited
 from holdfast.contracts.storage import Job, Unprepared
+from holdfast.storage.forks import FORKED, abandon_in_children
 from holdfast.storage.sqlite.access import GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.sqlite.agents import AgentWrites
 from holdfast.storage.sqlite.audit import AuditWrites
@@ -109,6 +110,7 @@ class Writer:
         self._clean_at = time.monotonic()
         self._thread = Thread(target=self._serve, name="holdfast-writer", daemon=True)
         self._thread.start()
+        abandon_in_children(self)
 
     def submit(self, job: Job[T]) -> Future[T]:
         future: Awaited[T] = Awaited()
@@ -136,9 +138,9 @@ class Writer:
             self._line.close()
         self._thread.join()
 
-    def abandon(self, refusal: str) -> None:
+    def abandon(self) -> None:
         self._turn, self._line = Lock(), Line()
-        self._line.close(refusal)
+        self._line.close(FORKED)
 
     def _commit_alone(self, task: Task) -> None:
         """Nobody else's job is in this commit: if the caller is interrupted, it takes nothing from anyone."""
