@@ -37,7 +37,7 @@ from holdfast.operations.index import Index
 from holdfast.operations.keep_keys import PutBack, put_back
 from holdfast.settings import Settings
 from holdfast.storage.key_files import leave_key_to_others
-from holdfast.storage.sealed import check_canary, open_sealed
+from holdfast.storage.sealed import Sealed, check_canary, open_sealed
 
 if TYPE_CHECKING:
     from holdfast.storage.postgres.scale import Spread
@@ -100,25 +100,23 @@ def _open_with(
         sealed = open_sealed(
             store, keys.all, clock(), ephemeral=keys.ephemeral, reload=lambda: _masters(settings, path).all
         )
+        return Opened(_engine(settings, clock, directory, sealed), keys, path)
     except BaseException:
         store.close()
         raise
+
+
+def _engine(settings: Settings, clock: Clock, directory: Directory | None, sealed: Sealed) -> Engine:
     wanted = None if settings.embedder == "none" else partial(_open_embedder, settings)
-    index = Index(sealed, clock, wanted, settings.recall_cache_bytes)
-    scrubber = partial(scrub, cards=True) if settings.scrub_cards else scrub
-    return Opened(
-        Engine(
-            sealed,
-            clock,
-            scrubber,
-            index,
-            settings.limits,
-            directory,
-            model_may_share=settings.model_sharing,
-            audit_reads=settings.audit_reads,
-        ),
-        keys,
-        path,
+    return Engine(
+        sealed,
+        clock,
+        partial(scrub, cards=True) if settings.scrub_cards else scrub,
+        Index(sealed, clock, wanted, settings.recall_cache_bytes),
+        settings.limits,
+        directory,
+        model_may_share=settings.model_sharing,
+        audit_reads=settings.audit_reads,
     )
 
 
@@ -149,8 +147,9 @@ def database_path(settings: Settings) -> Path | None:
 
 
 def _followed(path: Path) -> Path:
-    """SQLite follows a link to a file: its log lies beside what is meant, and so do the key and everything else."""
-    return path.resolve() if os.path.islink(path) else path  # noqa: PTH114  `is_symlink` fails where it may not look
+    """Where it is from here on, whatever directory the process goes to. SQLite follows a link to a file: its log lies
+    beside what is meant, and so do the key and everything else. By functions that fail nowhere: who opens is told."""
+    return Path(os.path.realpath(path)) if os.path.islink(path) else path.absolute()  # noqa: PTH114
 
 
 def is_postgres(settings: Settings) -> bool:
@@ -168,9 +167,11 @@ def _embedded(settings: Settings) -> Path | None:
 
 
 def refuse_name_of_key(settings: Settings, path: Path) -> None:
-    if settings.memory_key is None and path.name.lower().endswith((SUFFIX, ENDING)):
+    name = path.name.lower().removesuffix(".next").removesuffix(".lock")
+    if settings.memory_key is None and name.endswith((SUFFIX, ENDING)):
+        better = path.name.split(".")[0].removesuffix(ENDING) or "notes"
         raise InvalidField(
-            f"{path.name} is the name of a key file, not of a database; choose another, for example {path.stem}.db."
+            f"{path.name} is the name of a key file, not of a database; choose another, for example {better}.db."
         )
 
 

@@ -19,6 +19,7 @@ from holdfast.domain.errors import Unavailable
 from holdfast.storage.forks import FORKED
 from holdfast.storage.sqlite import connections, handles
 from holdfast.storage.sqlite.connections import FileConnections
+from holdfast.storage.sqlite.writer import Writer
 from tests.security.raw import DATABASE
 
 pytestmark = pytest.mark.faults
@@ -135,6 +136,28 @@ def test_an_opening_that_fails_leaves_another_its_locks_and_no_handle_behind(
                 holdfast.open(tmp_path, sweep_seconds=0)
         assert _take_lock(tmp_path / DATABASE) == "refused"
     assert handles._open == {}
+
+
+def test_an_opening_whose_writer_cannot_start_leaves_no_handle_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_writer: Any, _connections: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Writer, "__init__", fail)
+        with pytest.raises(RuntimeError):
+            holdfast.open(tmp_path, sweep_seconds=0)
+    assert handles._open == {}
+    assert _take_lock(tmp_path / DATABASE) == "taken"
+
+
+def test_a_folder_that_was_renamed_is_opened_by_its_new_name(tmp_path: Path) -> None:
+    with holdfast.open(tmp_path / "one", sweep_seconds=0) as first:
+        first.user("ada").remember("one", key="one")
+        (tmp_path / "one").rename(tmp_path / "two")
+        with holdfast.open(tmp_path / "two", sweep_seconds=0) as second:
+            assert second.user("ada").get("one").text == "one"
 
 
 def _take_lock(file: Path) -> str:

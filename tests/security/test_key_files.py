@@ -123,6 +123,38 @@ def test_a_link_to_a_store_is_the_store_itself(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.glob("notes*key")} == {"notes.key"}
 
 
+def test_a_relative_path_stays_what_it_was_wherever_the_process_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        _fill(tmp_path / name / "notes.db")
+    monkeypatch.chdir(tmp_path / "one")
+    with open_store("sqlite:///notes.db", key=None) as memory:  # type: ignore[arg-type]
+        monkeypatch.chdir(tmp_path / "two")
+        assert memory.keys.rotate().keys == 2
+    assert _opens(tmp_path / "one" / "notes.db")
+    assert _opens(tmp_path / "two" / "notes.db")
+
+
+def test_a_key_file_that_is_not_the_stores_own_is_not_replaced(tmp_path: Path) -> None:
+    _fill(tmp_path / "notes.db")
+    with _open(tmp_path / "notes.db") as memory:
+        (tmp_path / "notes.key").write_text(OTHER_KEY)
+        with pytest.raises(Locked, match="no longer holds the key"):
+            memory.keys.rotate()
+        assert memory.user("ada").get("k").text == "kept in notes.db"
+    assert (tmp_path / "notes.key").read_text() == OTHER_KEY
+
+
+def test_a_link_to_itself_is_told_like_any_file_that_cannot_be_opened(tmp_path: Path) -> None:
+    (tmp_path / "notes.db").symlink_to(tmp_path / "notes.db")
+    memory = holdfast.open(tmp_path / "notes.db", required=False)
+    assert not memory.enabled
+    assert "notes.db" in (memory.reason or "")
+    memory.close()
+
+
 # Stores that share a key file
 
 
@@ -214,7 +246,9 @@ def test_a_rotation_of_a_shared_key_file_that_was_cut_short_is_finished_for_one_
 # Names
 
 
-@pytest.mark.parametrize("name", ["store.key", "store.KEY"])
+@pytest.mark.parametrize(
+    "name", ["store.key", "store.KEY", "store.db-key", "store.key.next", "store-key.lock"]
+)
 @pytest.mark.parametrize("folder", ["", "new/"])
 def test_a_database_named_like_a_key_file_is_refused_and_nothing_is_made(
     tmp_path: Path, name: str, folder: str

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
 
-from holdfast.contracts.rows import KeyRow
+from holdfast.contracts.rows import STORE, KeyRow
 from holdfast.crypto.keyfile import adopt_next_key, next_key_file, own_key_file, rotating, stage_next_key
-from holdfast.domain.errors import Conflict, InvalidField, Unavailable
+from holdfast.domain.errors import Conflict, InvalidField, Locked, Unavailable
 from holdfast.operations.engine import Engine
 from holdfast.operations.keep_keys import (
     Drilled,
@@ -51,6 +51,10 @@ class Keys:
             return rotate_master(engine)
         with rotating(own_key_file(path)):
             file = key_file_to_replace(path)
+            if not engine.sealed.keyring.is_configured_for(engine.sealed.store.keys.of(STORE)):
+                raise Locked(
+                    f"{file.name} no longer holds the key of this store; put its own back, then rotate."
+                )
             engine.sealed.keyring.reload_masters()
             status = key_status(engine)
             if not next_key_file(file).exists() and status.wrapped_by_others > status.locked:

@@ -98,6 +98,11 @@ class Keyring:
             raise Locked("The master key was rotated elsewhere; open the store again with the new key.")
         return False
 
+    def is_configured_for(self, rows: list[KeyRow]) -> bool:
+        """Whether one of these keys was wrapped by a master as they are configured now."""
+        configured = self._masters if self._reload is None else self._reload()
+        return any(row.master == master.id for row in rows for master in configured)
+
     def _knows(self, master: bytes) -> bool:
         return any(known.id == master for known in self._masters)
 

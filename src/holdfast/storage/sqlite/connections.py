@@ -6,7 +6,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Any, Protocol
@@ -143,8 +143,10 @@ class FileConnections:
             raise
 
     def _disconnect(self, db: apsw.Connection) -> None:
-        db.close()
-        self._disconnected()
+        try:
+            db.close()
+        finally:
+            self._disconnected()
 
     def _disconnected(self) -> None:
         """With the last connection the handle goes: the writer's at the latest, unless somebody still reads."""
@@ -169,9 +171,12 @@ class FileConnections:
 
     def _disconnect_idle(self) -> None:
         """Those that are too many; at the end all of them."""
-        with suppress(IndexError):
-            while len(self._idle) > IDLE_READERS or self._refusal:
-                self._disconnect(self._idle.pop())
+        while len(self._idle) > IDLE_READERS or self._refusal:
+            try:
+                db = self._idle.pop()
+            except IndexError:
+                return
+            self._disconnect(db)
 
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
@@ -193,11 +198,13 @@ class FileConnections:
             if self._refusal:
                 return
             self._refusal = CLOSED
-        self._disconnect_idle()
-        self._disconnect(self._writer)
+        try:
+            self._disconnect_idle()
+        finally:
+            self._disconnect(self._writer)
 
     def abandon(self) -> None:
-        self._lock, self._refusal = RLock(), FORKED
+        self._lock, self._counting, self._refusal = RLock(), Lock(), FORKED
         handles.never_close([self._writer, *self._idle])
         self._idle.clear()
 

@@ -37,8 +37,10 @@ def take(path: Path) -> FileIO:
         if file in _inherited:
             raise Unavailable(FORKED)
         if file in _open:
-            _refuse_other_name(path, Path(os.fsdecode(_open[file][0].name)))
-        handle = _open[file][0] if file in _open else FileIO(str(path.resolve()), "r+", opener=_open_or_make)
+            handle = _open[file][0]
+            _refuse_other_name(path, Path(os.fsdecode(handle.name)))
+        else:
+            handle = FileIO(os.path.realpath(path), "r+", opener=_open_or_make)
         _open.setdefault(_file(os.fstat(handle.fileno())), []).append(handle)
         return handle
 
@@ -60,9 +62,11 @@ def never_close(connections: Iterable[apsw.Connection | None]) -> None:
 
 
 def _refuse_other_name(path: Path, first: Path) -> None:
-    """By a hard link a file would get a second log, and each opening would miss what the other wrote."""
-    named = path.resolve()
-    if named.name != first.name or not named.parent.samefile(first.parent):
+    """By a hard link a file would get a second log, and each opening would miss what the other wrote. A folder may have
+    been renamed since: its files have no second name by that."""
+    named = Path(os.path.realpath(path))
+    elsewhere = first.parent.exists() and not named.parent.samefile(first.parent)
+    if named.name != first.name or elsewhere:
         raise Unavailable(
             f"{path} is open as {first} already, and SQLite keeps a log for each name; use one name."
         )

@@ -41,11 +41,11 @@ class SqliteStore:
     def __init__(self, connections: Connections) -> None:
         try:
             migrate(connections)
+            self._writer = Writer(connections)
         except BaseException:
             connections.close()
             raise
         self._connections = connections
-        self._writer = Writer(connections)
         # The method itself, because Python calls it at half the price of the object.
         number_of = SpaceNumbers(connections).__call__
         self.entries = EntryReads(connections, number_of)
