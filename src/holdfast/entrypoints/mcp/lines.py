@@ -4,10 +4,10 @@ ever: here every line is read by the rules of all doors, and what is no message 
 from __future__ import annotations
 
 import os
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import anyio
+from anyio.abc import AsyncResource
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, jsonrpc_message_adapter
 from pydantic import ValidationError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 STDIN = 0
 
 
-class Lines:
+class Lines(AsyncResource):
     """The messages of a client, in place of the stream that the SDK reads them from."""
 
     def __init__(self, lines: AsyncFile[str], writing: Any, unanswered: Unanswered) -> None:
@@ -58,14 +58,6 @@ class Lines:
             return await self.receive()
         except anyio.EndOfStream:
             raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
 
 def _message(said: Any) -> SessionMessage:

@@ -4,10 +4,10 @@ answers all the same; the SDK ends what runs when nothing more is to be read, so
 from __future__ import annotations
 
 import asyncio
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import anyio
+from anyio.abc import AsyncResource
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
@@ -52,7 +52,7 @@ class Unanswered:
                 await self._changed.wait()
 
 
-class Saying:
+class Saying(AsyncResource):
     """The stream that the SDK writes messages to, with an eye on what they answer."""
 
     def __init__(self, sending: Any, unanswered: Unanswered) -> None:
@@ -65,11 +65,3 @@ class Saying:
 
     async def aclose(self) -> None:
         await self._sending.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
