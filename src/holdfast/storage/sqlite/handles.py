@@ -25,8 +25,8 @@ _lock = Lock()
 _open: dict[_File, list[FileIO]] = {}
 """The handle of each file, once for every opening that has it."""
 _inherited: dict[_File, list[FileIO]] = {}
-"""Of files that the parent had open when it forked. SQLite takes its locks on them for this process's own, which they
-are not, so they can be opened neither by this process nor again."""
+"""Of files that the parent had open when it forked. SQLite would take the parent's locks on them for this process's own,
+so it never opens them."""
 
 
 def take(path: Path) -> FileIO:
@@ -80,7 +80,7 @@ def _open_or_make(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CREAT, 0o600)
 
 
-def _stay_behind() -> None:
+def _leave_to_parent() -> None:
     """In a forked child."""
     global _lock
     _lock = Lock()
@@ -90,4 +90,4 @@ def _stay_behind() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_stay_behind)
+    os.register_at_fork(after_in_child=_leave_to_parent)
