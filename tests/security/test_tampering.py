@@ -41,6 +41,8 @@ SIGNED = st.integers(-(2**63), 2**63 - 1)
 """What an INTEGER column can hold."""
 
 examples = settings(max_examples=2_000, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+exchanges = settings(examples, max_examples=3_400)
+"""Three tests exchange ciphertexts or put an older one in place: more than ten thousand times together."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ def test_rows_that_nobody_touched_open_with_their_own_content() -> None:
 
 
 @given(HEAD, HEAD)
-@examples
+@exchanges
 def test_the_ciphertext_of_another_entry_is_noticed(at: int, other: int) -> None:
     assume(at != other)
     key, row, _ = _head(at)
@@ -138,7 +140,7 @@ def test_the_ciphertext_of_another_entry_is_noticed(at: int, other: int) -> None
 
 
 @given(HEAD, REVISION)
-@examples
+@exchanges
 def test_an_older_ciphertext_or_one_from_any_history_under_the_current_revision_is_noticed(
     at: int, other: int
 ) -> None:
@@ -161,7 +163,7 @@ def test_each_entry_refuses_each_of_its_own_older_ciphertexts() -> None:
 
 
 @given(REVISION, REVISION)
-@examples
+@exchanges
 def test_exchanged_ciphertexts_in_history_are_noticed(at: int, other: int) -> None:
     key, row, _ = _revision(at)
     _, donor, _ = _revision(other)

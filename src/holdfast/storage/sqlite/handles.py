@@ -25,8 +25,8 @@ _lock = Lock()
 _open: dict[_File, list[FileIO]] = {}
 """The handle of each file, once for every opening that has it."""
 _inherited: dict[_File, list[FileIO]] = {}
-"""Of files that the parent had open when it forked. SQLite would take the parent's locks on them for this process's own,
-so it never opens them."""
+"""Of files that the parent had open when it forked. SQLite would take the parent's locks on them for those of this
+process, which therefore never opens them."""
 
 
 def take(path: Path) -> FileIO:
