@@ -1,5 +1,11 @@
 """What several test folders share."""
 
+import os
+import re
+from pathlib import Path
+
+import pytest
+
 from holdfast.domain.times import SECOND
 
 NOON = 1_780_000_000 * SECOND
@@ -18,3 +24,13 @@ class FixedClock:
     def advance(self, *, days: int = 0, hours: int = 0, seconds: int = 0, us: int = 0) -> int:
         self.now += ((days * 24 + hours) * 3_600 + seconds) * SECOND + us
         return self.now
+
+
+def move_home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests may have settings, and folders for programs that lie elsewhere: none of them count."""
+    for name in [name for name in os.environ if name.startswith("HOLDFAST_") or _FOLDER.match(name)]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(folder))
+
+
+_FOLDER = re.compile("XDG_[A-Z]+_HOME")

@@ -12,6 +12,7 @@ import pytest
 
 from holdfast.entrypoints.cli import run
 from tests.cli.command import Command, Done
+from tests.support import move_home
 
 
 def as_bytes(given: str | bytes) -> bytes:
@@ -27,10 +28,8 @@ def data(tmp_path: Path) -> Path:
 @pytest.fixture
 def settings(tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No settings but these."""
-    for name in [name for name in os.environ if name.startswith("HOLDFAST_")]:
-        monkeypatch.delenv(name)
+    move_home(tmp_path, monkeypatch)
     for name, value in {
-        "HOME": str(tmp_path),
         "HOLDFAST_DATA_DIR": str(data),
         "HOLDFAST_EMBEDDER": "none",
         "HOLDFAST_PORT": "1",

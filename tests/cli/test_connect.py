@@ -1,7 +1,6 @@
 """`holdfast connect`: the MCP entry of five programs, written into the files they really have, and taken out again."""
 
 import json
-import os
 import stat
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from holdfast.entrypoints.cli import clients, inherited, run
 from holdfast.entrypoints.cli.jsonc import parsed, with_member, without_member
 from holdfast.settings import PREFIX, TABLE
+from tests.support import move_home
 
 CLAUDE_CODE = """{
   "numStartups": 41,
@@ -50,11 +50,7 @@ KEY = "5e" * 32
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in [name for name in os.environ if name.startswith("HOLDFAST_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    move_home(tmp_path, monkeypatch)
     return tmp_path
 
 
