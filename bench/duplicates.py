@@ -10,7 +10,7 @@ from bench.datasets import PAIRS, Pair, own_pairs, shared_pairs
 from bench.embedder import CachedEmbedder, cached
 from bench.measure import Line, Options
 from holdfast.contracts.embedder import EmbedderBroken
-from holdfast.search.duplicates import Verdict, compare, is_cosine_duplicate
+from holdfast.text.duplicates import Verdict, compare, is_cosine_duplicate
 
 PLAIN_COSINE = 0.97
 PRECISION = 0.75

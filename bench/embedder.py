@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bench.measure import CACHE
 from holdfast.contracts.embedder import Embedder, EmbedderBroken
-from holdfast.search.embedding.choose import choose_embedder
+from holdfast.recall.embedding.choose import choose_embedder
 from holdfast.settings import load
 
 Vector = NDArray[np.float32]

@@ -13,7 +13,7 @@ from bench.embedder import BY_WORDS
 from bench.measure import CACHE
 from bench.population import fingerprint
 from bench.texts import wordy_notes
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 
 OWNER = "alice"
 _BATCH = 1_000

@@ -12,7 +12,7 @@ from bench.measure import CACHE, Cost, Line, Options, cost_of, micros
 from bench.notes import notes
 from holdfast.entrypoints.mirror.folder import RACY_NS
 from holdfast.entrypoints.mirror.watching import Mirror
-from holdfast.entrypoints.python import Own
+from holdfast.entrypoints.python.memory import Own
 
 FILES = 1_000
 LOOKS = 20

@@ -17,7 +17,7 @@ from pathlib import Path
 import holdfast
 from bench.measure import CACHE
 from bench.notes import notes
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 
 MEASURED = "measured"
 SPACE = 1_000
@@ -31,17 +31,17 @@ _GROUP = 10
 _PROCESSES = 2
 _FORMAT = 1
 _WHAT_A_ROW_IS_MADE_BY = (
-    "storage/codec.py",
-    "storage/payload.py",
-    "storage/signals.py",
-    "storage/vectors.py",
-    "storage/sqlite/derived.py",
-    "storage/sqlite/outlines.py",
-    "storage/sqlite/terms.py",
+    "storage/row_codec.py",
+    "storage/row_codec.py",
+    "storage/features.py",
+    "recall/vector_matrix.py",
+    "storage/sqlite/ranking_rows.py",
+    "storage/sqlite/ranking_rows.py",
+    "storage/sqlite/word_index.py",
     "storage/sqlite/migrations/*.sql",
     "crypto/*.py",
-    "search/analyser.py",
-    "search/traits.py",
+    "text/analyser.py",
+    "text/traits.py",
 )
 
 Chunk = tuple[str, int]

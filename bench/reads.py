@@ -13,7 +13,7 @@ import holdfast
 from bench.measure import Cost, Line, Options, cost_of, micros, take_turns
 from bench.notes import notes
 from bench.watching import Statement, recording
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 
 ENTRIES = 1_000
 TURNS = 25

@@ -20,14 +20,14 @@ from bench.measure import CACHE, RESULTS, Line, Options
 from bench.precision import precision_lines
 from bench.scores import DEEPEST, Measures, measure
 from holdfast.contracts.embedder import EmbedderBroken
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.memory import Memory, Own
 
 WORDS_FLOOR, RANKS_FLOOR = "FTS5 porter", "FTS5 + vectors, RRF 60"
 WORDS, FULL = "holdfast, words only", "holdfast, full"
 ALL = "all"
 
 
-class Target(NamedTuple):
+class EntryName(NamedTuple):
     set: str
     system: str
     kind: str
@@ -37,13 +37,13 @@ class Target(NamedTuple):
 
 
 TARGETS = (
-    Target("locomo", FULL, ALL, "recall_10", 0.80, 0.84),
-    Target("locomo", FULL, ALL, "ndcg_10", 0.61, 0.65),
-    Target("locomo", WORDS, ALL, "recall_10", 0.74, 0.77),
-    Target("locomo", WORDS, ALL, "ndcg_10", 0.57, 0.60),
-    Target("locomo", FULL, "multi-hop", "recall_10", 0.50, 0.58),
-    Target("beam100k", FULL, ALL, "recall_10", 0.58),
-    Target("beam100k", FULL, ALL, "ndcg_10", 0.48),
+    EntryName("locomo", FULL, ALL, "recall_10", 0.80, 0.84),
+    EntryName("locomo", FULL, ALL, "ndcg_10", 0.61, 0.65),
+    EntryName("locomo", WORDS, ALL, "recall_10", 0.74, 0.77),
+    EntryName("locomo", WORDS, ALL, "ndcg_10", 0.57, 0.60),
+    EntryName("locomo", FULL, "multi-hop", "recall_10", 0.50, 0.58),
+    EntryName("beam100k", FULL, ALL, "recall_10", 0.58),
+    EntryName("beam100k", FULL, ALL, "ndcg_10", 0.48),
 )
 ABOVE_FLOORS = 1.2
 """For beam500k: above both floors by a fifth."""
@@ -203,7 +203,7 @@ def _target_lines(name: str, table: Means) -> list[Line]:
     ]
 
 
-def _target_line(target: Target, table: Means) -> Line:
+def _target_line(target: EntryName, table: Means) -> Line:
     kind = "" if target.kind == ALL else f", {target.kind}"
     aim = f"aim {target.aim:.2f}; " if target.aim else ""
     return Line(

@@ -15,10 +15,10 @@ from typing import Any
 import holdfast
 from bench.measure import Cost, Line, Options, Turns, cost_of, micros, take_turns
 from bench.notes import notes
-from holdfast.domain.scrub import Scrubbed, scrub
-from holdfast.entrypoints.python import Own
+from holdfast.entrypoints.python.memory import Own
 from holdfast.operations import judge
 from holdfast.operations.engine import Engine
+from holdfast.safety.scrub import Scrubbed, scrub
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 TURNS = 15

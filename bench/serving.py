@@ -22,7 +22,7 @@ from holdfast.entrypoints.http.authenticate import Authenticator
 from holdfast.entrypoints.http.protocol import TimedProtocol
 from holdfast.entrypoints.http.secret import local_secret
 from holdfast.entrypoints.http.tokens import Verifier
-from holdfast.entrypoints.opening import open_settings
+from holdfast.entrypoints.python.running import open_settings
 from holdfast.settings import Settings, load
 from holdfast.wiring import system_clock
 

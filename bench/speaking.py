@@ -32,7 +32,7 @@ def echo_server() -> MCPServer:
 def holdfast_app(folder: Path) -> Any:
     from holdfast.entrypoints.http.app import create_app
     from holdfast.entrypoints.mcp.http import open_door
-    from holdfast.entrypoints.opening import open_settings
+    from holdfast.entrypoints.python.running import open_settings
     from holdfast.settings import load
 
     settings = load(data_dir=folder, embedder="none", rate_per_minute=0)

@@ -12,9 +12,9 @@ from itertools import count
 import holdfast
 from bench.measure import Cost, Line, Options, cost_of, micros, take_turns
 from bench.notes import notes
-from holdfast.entrypoints.python import Memory, Own
-from holdfast.surfaces.wire.answers import REPLACED, STORED
-from holdfast.surfaces.wire.entries import ENTRY, HITS, PAGE
+from holdfast.entrypoints.python.memory import Memory, Own
+from holdfast.vocabularies.wire.answers import REPLACED, STORED
+from holdfast.vocabularies.wire.entries import ENTRY, HITS, PAGE
 
 ENTRIES = 500
 STORES = 50

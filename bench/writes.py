@@ -25,7 +25,7 @@ import holdfast
 from bench.measure import CACHE, Cost, Line, Options, Turns, clocks, cost_of, cost_since, micros, take_turns
 from bench.notes import Note, notes
 from bench.watching import Statement, counting_commits, counting_syncs, recording
-from holdfast.entrypoints.python import Own
+from holdfast.entrypoints.python.memory import Own
 from holdfast.storage.sqlite.store import SqliteStore
 
 CALLERS = 64
@@ -217,7 +217,7 @@ class _Product:
         self._written += 1
 
     def _until_all_wait(self) -> None:
-        store = self._doors[0]._seat.engine.sealed.store
+        store = self._doors[0]._session.engine.sealed.store
         assert isinstance(store, SqliteStore)
         until = time.monotonic() + QUEUE_SECONDS
         while len(store._writer._line) < self._callers and time.monotonic() < until:

@@ -21,9 +21,9 @@ from commands import commands_table
 from server import limits_table, reasons_table, routes_table, welcome
 
 from holdfast.domain.errors import family
-from holdfast.entrypoints import python as door
-from holdfast.entrypoints.audit import Audit
-from holdfast.entrypoints.keys import Keys
+from holdfast.entrypoints.python import memory as door
+from holdfast.entrypoints.python.audit import Audit
+from holdfast.entrypoints.python.keys import Keys
 from holdfast.settings import PREFIX, TABLE
 
 DOCS = Path(__file__).resolve().parent

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from holdfast import __version__
 from holdfast.entrypoints import plain_json
-from holdfast.entrypoints.http import answers, asking, bodies, claims, protocol, server, tokens
+from holdfast.entrypoints.http import answers, bodies, claims, client_transport, protocol, server, tokens
 from holdfast.entrypoints.http.claims import Reason
 from holdfast.entrypoints.http.routes import ROUTES
-from holdfast.surfaces.wire import fields
+from holdfast.vocabularies.wire import fields
 
 REASONS = {
     Reason.MISSING: "No `Authorization` header. Send `Authorization: Bearer TOKEN`.",
@@ -73,9 +73,9 @@ def limits_table() -> Iterator[str]:
     yield f"| a token that was verified is known for | {tokens.KNOWN_FOR // 1_000_000} s | it is verified again |"
     yield f"| an answer is compressed from | {answers.GZIP_BYTES:,} bytes | |"
     yield f"| draining at the end | {server.DRAIN_SECONDS} s | what is still open is cut |"
-    yield f"| `Client`: a request | {asking.TIMEOUT:g} s | `Unavailable` after the last try |"
-    yield f"| `Client`: tries after the first | {asking.RETRIES} | the last error |"
-    yield f"| `Client`: connections | {asking.CONNECTIONS} | the next call waits |"
+    yield f"| `Client`: a request | {client_transport.TIMEOUT:g} s | `Unavailable` after the last try |"
+    yield f"| `Client`: tries after the first | {client_transport.RETRIES} | the last error |"
+    yield f"| `Client`: connections | {client_transport.CONNECTIONS} | the next call waits |"
 
 
 def welcome() -> Iterator[str]:

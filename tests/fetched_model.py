@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from holdfast.search.embedding.models import GTE_SMALL
+from holdfast.recall.embedding.models import GTE_SMALL
 from holdfast.settings import load
 
 

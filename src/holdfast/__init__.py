@@ -7,31 +7,31 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from holdfast.crypto.own_key import OwnKey as OwnKey
     from holdfast.domain.errors import HoldfastError as HoldfastError
-    from holdfast.entrypoints.encrypted import AsyncEncrypted as AsyncEncrypted
-    from holdfast.entrypoints.encrypted import Encrypted as Encrypted
     from holdfast.entrypoints.http.client import AsyncClient as AsyncClient
     from holdfast.entrypoints.http.client import Client as Client
-    from holdfast.entrypoints.moving import move_store as move_store
-    from holdfast.entrypoints.python import AsyncMemory as AsyncMemory
-    from holdfast.entrypoints.python import Memory as Memory
-    from holdfast.entrypoints.python import open_memory as open
-    from holdfast.entrypoints.python import open_memory_async as aopen
-    from holdfast.surfaces.cached import Cache as Cache
+    from holdfast.entrypoints.python.encrypted import AsyncEncrypted as AsyncEncrypted
+    from holdfast.entrypoints.python.encrypted import Encrypted as Encrypted
+    from holdfast.entrypoints.python.memory import AsyncMemory as AsyncMemory
+    from holdfast.entrypoints.python.memory import Memory as Memory
+    from holdfast.entrypoints.python.memory import open_memory as open
+    from holdfast.entrypoints.python.memory import open_memory_async as aopen
+    from holdfast.entrypoints.python.migrate_store import move_store as move_store
+    from holdfast.vocabularies.cached import Cache as Cache
 
 __version__ = "0.1.0"
 
 _LATER = {
-    "open": ("holdfast.entrypoints.python", "open_memory"),
-    "aopen": ("holdfast.entrypoints.python", "open_memory_async"),
-    "Memory": ("holdfast.entrypoints.python", "Memory"),
-    "AsyncMemory": ("holdfast.entrypoints.python", "AsyncMemory"),
+    "open": ("holdfast.entrypoints.python.memory", "open_memory"),
+    "aopen": ("holdfast.entrypoints.python.memory", "open_memory_async"),
+    "Memory": ("holdfast.entrypoints.python.memory", "Memory"),
+    "AsyncMemory": ("holdfast.entrypoints.python.memory", "AsyncMemory"),
     "Client": ("holdfast.entrypoints.http.client", "Client"),
     "AsyncClient": ("holdfast.entrypoints.http.client", "AsyncClient"),
     "OwnKey": ("holdfast.crypto.own_key", "OwnKey"),
-    "Encrypted": ("holdfast.entrypoints.encrypted", "Encrypted"),
-    "AsyncEncrypted": ("holdfast.entrypoints.encrypted", "AsyncEncrypted"),
-    "Cache": ("holdfast.surfaces.cached", "Cache"),
-    "move_store": ("holdfast.entrypoints.moving", "move_store"),
+    "Encrypted": ("holdfast.entrypoints.python.encrypted", "Encrypted"),
+    "AsyncEncrypted": ("holdfast.entrypoints.python.encrypted", "AsyncEncrypted"),
+    "Cache": ("holdfast.vocabularies.cached", "Cache"),
+    "move_store": ("holdfast.entrypoints.python.migrate_store", "move_store"),
     "HoldfastError": ("holdfast.domain.errors", "HoldfastError"),
     "errors": ("holdfast.domain", "errors"),
 }

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from holdfast.contracts.clock import Clock
-from holdfast.contracts.directory import Directory
 from holdfast.contracts.embedder import Embedder, EmbedderBroken
+from holdfast.contracts.host import Clock, Directory
 from holdfast.contracts.rows import STORE, KeyRow
 from holdfast.contracts.storage import Store
 from holdfast.crypto.keyfile import (
@@ -31,16 +30,16 @@ from holdfast.crypto.keyfile import (
 )
 from holdfast.disk import on_disk
 from holdfast.domain.errors import HoldfastError, InvalidField, Locked, Unavailable
-from holdfast.domain.scrub import scrub
 from holdfast.operations.engine import Engine
-from holdfast.operations.index import Index
-from holdfast.operations.keep_keys import PutBack, put_back
+from holdfast.operations.key_backup import PutBack, put_back
+from holdfast.recall.index import Index
+from holdfast.safety.scrub import scrub
 from holdfast.settings import Settings
 from holdfast.storage.key_files import leave_key_to_others
-from holdfast.storage.sealed import Sealed, check_canary, open_sealed
+from holdfast.storage.sealed_store import SealedStore, check_canary, open_sealed_store
 
 if TYPE_CHECKING:
-    from holdfast.storage.postgres.scale import Spread
+    from holdfast.storage.postgres.citus import Spread
 
 DATABASE = "holdfast.db"
 MEMORY = "sqlite://"
@@ -97,7 +96,7 @@ def _open_with(
     store = _open_store(settings, path, keys)
     try:
         keys = _finish_rotation(store, keys, path)
-        sealed = open_sealed(
+        sealed = open_sealed_store(
             store, keys.all, clock(), ephemeral=keys.ephemeral, reload=lambda: _masters(settings, path).all
         )
         return Opened(_engine(settings, clock, directory, sealed), keys, path)
@@ -106,7 +105,7 @@ def _open_with(
         raise
 
 
-def _engine(settings: Settings, clock: Clock, directory: Directory | None, sealed: Sealed) -> Engine:
+def _engine(settings: Settings, clock: Clock, directory: Directory | None, sealed: SealedStore) -> Engine:
     wanted = None if settings.embedder == "none" else partial(_open_embedder, settings)
     return Engine(
         sealed,
@@ -121,7 +120,7 @@ def _engine(settings: Settings, clock: Clock, directory: Directory | None, seale
 
 
 def _open_embedder(settings: Settings) -> Embedder:
-    from holdfast.search.embedding.choose import choose_embedder
+    from holdfast.recall.embedding.choose import choose_embedder
 
     choice = choose_embedder(settings)
     if choice.embedder is None:
@@ -237,10 +236,10 @@ def _open_store(settings: Settings, path: Path | None, keys: Masters) -> Store:
 def distribute(url: str) -> Spread:
     """Spreads the tables over a Citus cluster."""
     try:
-        from holdfast.storage.postgres import scale
+        from holdfast.storage.postgres import citus
     except ImportError as error:
         raise Unavailable(_NO_DRIVER) from error
-    return scale.distribute(url)
+    return citus.distribute(url)
 
 
 _NO_DRIVER = "PostgreSQL needs its driver: install `holdfast[postgres]`."

@@ -14,26 +14,38 @@ import apsw
 import pytest
 
 from holdfast.domain.errors import HoldfastError, family
-from holdfast.entrypoints import python as door
-from holdfast.entrypoints.audit import Audit
 from holdfast.entrypoints.cli.commands import COMMANDS
-from holdfast.entrypoints.doors.administration import Administration, AsyncAdministration
-from holdfast.entrypoints.doors.agents import Agents, AsyncAgents
-from holdfast.entrypoints.doors.anthropic import AnthropicMemory, AsyncAnthropicMemory
-from holdfast.entrypoints.doors.assistant import Assistant, AsyncAssistant
-from holdfast.entrypoints.doors.corpus import AsyncCorpus, Corpus
-from holdfast.entrypoints.doors.facts import AsyncFacts, Facts
-from holdfast.entrypoints.doors.files import AsyncFiles, Files
-from holdfast.entrypoints.doors.handle import AsyncHandle, Handle
-from holdfast.entrypoints.doors.kv import AsyncKv, Kv
-from holdfast.entrypoints.doors.people import AsyncPeople, People
-from holdfast.entrypoints.doors.stores import AsyncStores, Stores
+from holdfast.entrypoints.http.api import Router
 from holdfast.entrypoints.http.claims import Reason
 from holdfast.entrypoints.http.client import AsyncClient, Client
-from holdfast.entrypoints.http.router import Router
+from holdfast.entrypoints.http.metrics import Metrics
 from holdfast.entrypoints.http.routes import ROUTES
-from holdfast.entrypoints.http.watch import Metrics
-from holdfast.entrypoints.keys import Keys
+from holdfast.entrypoints.python import memory as door
+from holdfast.entrypoints.python.audit import Audit
+from holdfast.entrypoints.python.facade import (
+    Administration,
+    Agents,
+    AnthropicMemory,
+    Assistant,
+    AsyncAdministration,
+    AsyncAgents,
+    AsyncAnthropicMemory,
+    AsyncAssistant,
+    AsyncCorpus,
+    AsyncFacts,
+    AsyncFiles,
+    AsyncKv,
+    AsyncPeople,
+    AsyncStores,
+    Corpus,
+    Facts,
+    Files,
+    Kv,
+    People,
+    Stores,
+)
+from holdfast.entrypoints.python.handle import AsyncHandle, Handle
+from holdfast.entrypoints.python.keys import Keys
 from holdfast.settings import PREFIX, TABLE
 from holdfast.storage.sqlite.migrations import steps
 

@@ -64,8 +64,8 @@ def test_a_package_with_every_layer_keeps_the_contracts(empty_project: Path) -> 
     [
         ("domain", "holdfast.settings"),
         ("contracts", "holdfast.storage"),
-        ("operations", "holdfast.surfaces"),
-        ("surfaces", "holdfast.entrypoints"),
+        ("operations", "holdfast.vocabularies"),
+        ("vocabularies", "holdfast.entrypoints"),
         ("entrypoints", "holdfast.adapters"),
         ("entrypoints/http", "holdfast.entrypoints.mcp"),
         ("entrypoints/mirror", "holdfast.entrypoints.web"),

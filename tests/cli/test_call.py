@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from holdfast.entrypoints.cli.calling import _table
+from holdfast.entrypoints.cli.call import _table
 from holdfast.entrypoints.http.routes import ROUTES
 from holdfast.entrypoints.mcp.tools import NAMED
 from tests.cli.command import Command

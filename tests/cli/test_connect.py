@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.entrypoints.cli import clients, inherited, run
+from holdfast.entrypoints.cli import clients, run
 from holdfast.entrypoints.cli.jsonc import parsed, with_member, without_member
 from holdfast.settings import PREFIX, TABLE
 from tests.support import move_home
@@ -341,7 +341,7 @@ def test_settings_that_are_no_secret_come_along_and_the_servers_own_stay(
 
 def test_no_secret_comes_along_unnoticed() -> None:
     secrets = {PREFIX + name for name, _, unit, _ in TABLE if unit in ("key", "keys", "token")}
-    assert secrets <= {*inherited.WITHHELD, *inherited.OF_THE_SERVER, *inherited.DECIDED}
+    assert secrets <= {*clients.WITHHELD, *clients.OF_THE_SERVER, *clients.DECIDED}
 
 
 def test_a_key_that_somebody_put_into_the_entry_stays_for_that_store(

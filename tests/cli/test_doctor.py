@@ -12,9 +12,10 @@ from threading import Thread
 
 import pytest
 
-from holdfast.entrypoints.cli.checks import CHECKS, agents, examine, machine, place
-from holdfast.entrypoints.cli.checks.finding import Finding, Scene
-from holdfast.entrypoints.cli.checks.talking import Heard
+from holdfast.entrypoints.cli.doctor import clients, directory, machine
+from holdfast.entrypoints.cli.doctor.checks import CHECKS, examine
+from holdfast.entrypoints.cli.doctor.finding import Finding, Scene
+from holdfast.entrypoints.cli.doctor.mcp_probe import Heard
 from holdfast.settings import load
 from tests.cli.command import Command, Done
 
@@ -38,7 +39,7 @@ def files(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(autouse=True)
 def nothing_started(monkeypatch: pytest.MonkeyPatch) -> None:
     """A start takes a second; test_doctor_agents.py has those."""
-    monkeypatch.setattr(agents, "talk", lambda servers: [Heard(("recall",)) for _ in servers])
+    monkeypatch.setattr(clients, "talk", lambda servers: [Heard(("recall",)) for _ in servers])
 
 
 @pytest.fixture
@@ -304,15 +305,15 @@ def test_a_disk_that_cannot_be_synced_or_does_not_wait_is_noticed(
     data.mkdir(mode=0o700)
     scene = Scene(load(data_dir=data), data / "holdfast.db", time.time())
 
-    monkeypatch.setattr(place, "_synced", lambda _folder: 1e-6)
-    assert place.fsync(scene).state == "warn"
+    monkeypatch.setattr(directory, "_synced", lambda _folder: 1e-6)
+    assert directory.fsync(scene).state == "warn"
 
     def read_only(_folder: Path) -> float:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr(place, "_synced", read_only)
-    assert place.fsync(scene).state == "fail"
-    assert "read-only" in place.fsync(scene).cause
+    monkeypatch.setattr(directory, "_synced", read_only)
+    assert directory.fsync(scene).state == "fail"
+    assert "read-only" in directory.fsync(scene).cause
 
 
 def test_little_room_is_a_warning_and_none_a_failure(
@@ -323,7 +324,7 @@ def test_little_room_is_a_warning_and_none_a_failure(
         monkeypatch.setattr(
             shutil, "disk_usage", lambda _place, free=free: shutil._ntuple_diskusage(0, 0, free)
         )
-        assert place.disk(scene).state == state
+        assert directory.disk(scene).state == state
 
 
 def test_a_check_that_trips_is_a_finding_and_the_others_go_on(
@@ -333,7 +334,7 @@ def test_a_check_that_trips_is_a_finding_and_the_others_go_on(
         raise PermissionError(13, "Permission denied", "somewhere")
 
     monkeypatch.setattr(
-        "holdfast.entrypoints.cli.checks.CHECKS", (("tripping", lambda _: True, trip), CHECKS[0])
+        "holdfast.entrypoints.cli.doctor.checks.CHECKS", (("tripping", lambda _: True, trip), CHECKS[0])
     )
 
     found = examine(data, None)

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.entrypoints.cli.checks import agents, talking
-from holdfast.entrypoints.cli.checks.talking import Heard, Program, Server
+from holdfast.entrypoints.cli.doctor import clients, mcp_probe
+from holdfast.entrypoints.cli.doctor.mcp_probe import Heard, Program, Server
 from tests.cli.command import Command
 
 KEY = "5e" * 32
@@ -49,7 +49,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Server]:
         asked.extend(servers)
         return [Heard(("recall",)) for _ in servers]
 
-    monkeypatch.setattr(agents, "talk", listen)
+    monkeypatch.setattr(clients, "talk", listen)
     return asked
 
 
@@ -112,7 +112,7 @@ def test_a_server_that_is_down_is_told_at_once(holdfast: Command) -> None:
 def test_a_program_that_says_nothing_is_ended(
     holdfast: Command, entry: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(talking, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(mcp_probe, "PATIENCE_SECONDS", 0.5)
     monkeypatch.setattr("mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT", 0.05)
     entry(command="sh", args=["-c", f"echo $$ > {tmp_path}/pid; exec sleep 600"])
 
@@ -144,7 +144,7 @@ def test_a_program_gets_what_its_entry_says_and_nothing_of_this_shell(
     mcp(holdfast, HOLDFAST_MEMORY_KEY=KEY, HOLDFAST_SUBJECT="alice")
     (program,) = started
     assert isinstance(program, Program)
-    said = {name: value for name, value in program.variables if name not in agents.LOOKING}
+    said = {name: value for name, value in program.variables if name not in clients.LOOKING}
     assert said == {"HOLDFAST_DATA_DIR": str(data), "EXTRA": "x"}
 
 

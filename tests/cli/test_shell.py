@@ -17,8 +17,8 @@ from typing import Any, NoReturn
 import pytest
 
 from holdfast.domain.errors import NotFound
-from holdfast.entrypoints.cli import commands, door, telling
-from holdfast.entrypoints.python import open_memory
+from holdfast.entrypoints.cli import commands, output, session
+from holdfast.entrypoints.python.memory import open_memory
 from tests.cli.command import Command
 
 HOSTILE = "\x1b]0;owned\x07\x1b[31mred\x9b2J\u202etxt.exe\x08\x7f\r\nnext"
@@ -127,7 +127,7 @@ def test_an_interrupt_is_exit_code_130(holdfast: Command, monkeypatch: pytest.Mo
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(door, "settings_of", interrupted)
+    monkeypatch.setattr(session, "settings_of", interrupted)
 
     assert holdfast("list").code == 130
 
@@ -138,7 +138,7 @@ def test_a_surprise_is_one_line_and_its_origin_is_shown_when_asked_for(
     def surprise(*_: object, **__: object) -> None:
         raise RuntimeError("what is this?\x1b[31m")
 
-    monkeypatch.setattr(door, "settings_of", surprise)
+    monkeypatch.setattr(session, "settings_of", surprise)
 
     done = holdfast("list", "--json")
     assert (done.code, done.json["error"]) == (1, "backend")
@@ -272,9 +272,9 @@ def test_a_terminal_gets_lines_that_fit_it_and_colours_unless_refused(holdfast: 
 
 
 def test_what_drives_a_terminal_is_spelled_out() -> None:
-    assert telling.line("a\tb\nc\x1b[0m\u2028\udcff") == "a\\tb\\nc\\x1b[0m\\u2028\\udcff"
-    assert telling.lines("a\n\tb\r\nc\x1b") == "a\n    b\nc\\x1b"
-    assert telling.line("grüß 👩‍🚀 你好") == "grüß 👩‍🚀 你好"
+    assert output.line("a\tb\nc\x1b[0m\u2028\udcff") == "a\\tb\\nc\\x1b[0m\\u2028\\udcff"
+    assert output.lines("a\n\tb\r\nc\x1b") == "a\n    b\nc\\x1b"
+    assert output.line("grüß 👩‍🚀 你好") == "grüß 👩‍🚀 你好"
 
 
 def test_completion_offers_the_commands(process: Command) -> None:
@@ -315,7 +315,7 @@ def far(monkeypatch: pytest.MonkeyPatch) -> list[Far]:
         made.append(Far(url, token))
         return made[-1]
 
-    monkeypatch.setattr(door, "_client", client)
+    monkeypatch.setattr(session, "_client", client)
     return made
 
 
@@ -354,7 +354,7 @@ def test_help_loads_no_store_no_server_and_no_numbers(settings: None) -> None:
         "starlette",
         "uvicorn",
         "httpx2",
-        "holdfast.entrypoints.python",
+        "holdfast.entrypoints.python.memory",
     }
     assert loaded & heavy == set()
 

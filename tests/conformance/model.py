@@ -26,7 +26,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Seat:
+class Session:
     """Someone who calls: a principal, and what the host vouches for."""
 
     principal: str
@@ -160,19 +160,19 @@ class Model:
 
     # Access
 
-    def standing(self, seat: Seat, space: str) -> tuple[int, str] | None:
+    def standing(self, session: Session, space: str) -> tuple[int, str] | None:
         """The level someone holds in a space and why; the first that applies wins."""
-        if seat.principal == space:
+        if session.principal == space:
             return MANAGE, "self"
-        granted = [given.level for given in self._held(space, seat.principal)]
+        granted = [given.level for given in self._held(space, session.principal)]
         if granted:
             return max(granted), "grant"
         kind, _, ref = space.partition(":")
         if kind == "chat":
             listed = self.participants.get(ref)
-            takes_part = seat.chat == ref if listed is None else seat.principal in listed
+            takes_part = session.chat == ref if listed is None else session.principal in listed
             return (READWRITE, "chat") if takes_part else None
-        return (READWRITE, "session user") if seat.session_user == space else None
+        return (READWRITE, "session user") if session.session_user == space else None
 
     def _held(self, space: str, principal: str) -> list[Given]:
         return [
@@ -181,27 +181,27 @@ class Model:
             if (where, grantee) == (space, principal) and given.live(self.now)
         ]
 
-    def level(self, seat: Seat, space: str) -> int:
-        standing = self.standing(seat, space)
+    def level(self, session: Session, space: str) -> int:
+        standing = self.standing(session, space)
         return standing[0] if standing else 0
 
-    def enter(self, seat: Seat, space: str, needed: int) -> None:
-        if self.level(seat, space) < needed:
+    def enter(self, session: Session, space: str, needed: int) -> None:
+        if self.level(session, space) < needed:
             raise Refused("access_denied")
 
-    def _enter_by_id(self, seat: Seat, entry: UUID, needed: int) -> str:
+    def _enter_by_id(self, session: Session, entry: UUID, needed: int) -> str:
         """An id in a space one cannot read is like an id that does not exist."""
         space = self.ids.get(entry)
-        if space is None or self.level(seat, space) < READ:
+        if space is None or self.level(session, space) < READ:
             raise Refused("not_found")
-        self.enter(seat, space, needed)
+        self.enter(session, space, needed)
         return space
 
-    def _may_delete(self, seat: Seat, row: Row) -> bool:
-        return row.owner == seat.principal or self.level(seat, row.space) == MANAGE
+    def _may_delete(self, session: Session, row: Row) -> bool:
+        return row.owner == session.principal or self.level(session, row.space) == MANAGE
 
-    def _require_delete(self, seat: Seat, row: Row) -> None:
-        if not self._may_delete(seat, row):
+    def _require_delete(self, session: Session, row: Row) -> None:
+        if not self._may_delete(session, row):
             raise Refused("access_denied")
 
     # Finding entries
@@ -215,22 +215,22 @@ class Model:
         rows = [row for row in self.rows if row.space == space and row.in_trash(self.now)]
         return sorted(rows, key=lambda row: -row.head.seq)
 
-    def find(self, seat: Seat, space: str, target: str | UUID, needed: int) -> Row:
+    def find(self, session: Session, space: str, target: str | UUID, needed: int) -> Row:
         """The entry meant: by id, or by key the caller's own, else the newest."""
         if isinstance(target, UUID):
-            space = self._enter_by_id(seat, target, needed)
+            space = self._enter_by_id(session, target, needed)
             found = [row for row in self.live(space) if row.id == target]
         else:
-            self.enter(seat, space, needed)
+            self.enter(session, space, needed)
             found = [row for row in self.live(space) if row.head.key == target]
         if not found:
             raise Refused("not_found")
-        return _own_first(seat, found)
+        return _own_first(session, found)
 
     def _find_for_change(
-        self, seat: Seat, space: str, target: str | UUID, expected: int | None = None
+        self, session: Session, space: str, target: str | UUID, expected: int | None = None
     ) -> Row:
-        row = self.find(seat, space, target, READWRITE)
+        row = self.find(session, space, target, READWRITE)
         if expected is not None and expected != row.revision:
             raise Refused("precondition_failed")
         return row
@@ -253,11 +253,11 @@ class Model:
         self.seq += 1
         return self.seq
 
-    def _append(self, row: Row, seat: Seat, state: State, change: str) -> Row:
+    def _append(self, row: Row, session: Session, state: State, change: str) -> Row:
         row.states.append(
             replace(
                 state,
-                by=seat.principal,
+                by=session.principal,
                 change=change,
                 at_us=self.now,
                 seq=self._next(),
@@ -266,24 +266,24 @@ class Model:
         )
         return row
 
-    def remember(self, seat: Seat, space: str, said: Said, made_key: str) -> Kept:
-        self.enter(seat, space, READWRITE)
+    def remember(self, session: Session, space: str, said: Said, made_key: str) -> Kept:
+        self.enter(session, space, READWRITE)
         expires = self._expiry(said.ttl)
-        if replayed := self._replay(seat, space, said):
+        if replayed := self._replay(session, space, said):
             return replayed
         key = made_key if said.key is None else said.key
-        own = [row for row in self.live(space) if (row.owner, row.head.key) == (seat.principal, key)]
+        own = [row for row in self.live(space) if (row.owner, row.head.key) == (session.principal, key)]
         if said.expected_revision not in (None, own[0].revision if own else 0):
             raise Refused("precondition_failed")
         if own:
-            row = self._say_again(own[0], seat, said, expires)
+            row = self._say_again(own[0], session, said, expires)
         else:
-            self._free(space, seat.principal, key)
-            row = self._create(seat, space, key, said, expires)
+            self._free(space, session.principal, key)
+            row = self._create(session, space, key, said, expires)
         kept = Kept(row, row.revision, not own, expires)
         if said.idempotency_key is not None:
             receipt = Receipt((space, said), self.now, kept, row)
-            self.receipts[seat.principal, said.idempotency_key] = receipt
+            self.receipts[session.principal, said.idempotency_key] = receipt
         return kept
 
     def _expiry(self, ttl: int | None) -> int | None:
@@ -291,20 +291,20 @@ class Model:
             raise Refused("ttl_too_short")
         return None if ttl is None else self.now + ttl * SECOND
 
-    def _replay(self, seat: Seat, space: str, said: Said) -> Kept | None:
-        receipt = self.receipts.get((seat.principal, said.idempotency_key or ""))
+    def _replay(self, session: Session, space: str, said: Said) -> Kept | None:
+        receipt = self.receipts.get((session.principal, said.idempotency_key or ""))
         if receipt is None or receipt.at_us < self.now - RECEIPT_US:
             return None
         if receipt.asked != (space, said):
             raise Refused("conflict")
         return receipt.answer
 
-    def _create(self, seat: Seat, space: str, key: str, said: Said, expires: int | None) -> Row:
+    def _create(self, session: Session, space: str, key: str, said: Said, expires: int | None) -> Row:
         seq = self._next()
         state = State(
             key,
             said.text,
-            seat.principal,
+            session.principal,
             "created",
             self.now,
             seq,
@@ -312,11 +312,11 @@ class Model:
             said.tags or (),
             expires,
         )
-        row = Row(space, seat.principal, seq, self.now, [state])
+        row = Row(space, session.principal, seq, self.now, [state])
         self.rows.append(row)
         return row
 
-    def _say_again(self, row: Row, seat: Seat, said: Said, expires: int | None) -> Row:
+    def _say_again(self, row: Row, session: Session, said: Said, expires: int | None) -> Row:
         """What is left out stays as it was, except for the expiry."""
         old = row.head
         state = replace(
@@ -326,11 +326,11 @@ class Model:
             tags=old.tags if said.tags is None else said.tags,
             expires_us=expires,
         )
-        return self._append(row, seat, state, "replaced")
+        return self._append(row, session, state, "replaced")
 
     def edit(
         self,
-        seat: Seat,
+        session: Session,
         space: str,
         target: str | UUID,
         *,
@@ -340,7 +340,7 @@ class Model:
         ttl: int | None,
         expected: int | None,
     ) -> Row:
-        row = self._find_for_change(seat, space, target, expected)
+        row = self._find_for_change(session, space, target, expected)
         old = row.head
         state = replace(
             old,
@@ -349,39 +349,45 @@ class Model:
             tags=old.tags if tags is None else tags,
             expires_us=old.expires_us if ttl is None else self._expiry(ttl),
         )
-        return self._append(row, seat, state, "edited")
+        return self._append(row, session, state, "edited")
 
     def replace(
-        self, seat: Seat, space: str, target: str | UUID, old: str, new: str, expected: int | None
+        self, session: Session, space: str, target: str | UUID, old: str, new: str, expected: int | None
     ) -> tuple[Row, int]:
-        row = self._find_for_change(seat, space, target, expected)
+        row = self._find_for_change(session, space, target, expected)
         occurrences = row.head.text.count(old)
         if not occurrences:
             raise Refused("edit_no_match")
         state = replace(row.head, text=row.head.text.replace(old, new, 1))
-        return self._append(row, seat, state, "edited"), occurrences
+        return self._append(row, session, state, "edited"), occurrences
 
     def rename(
-        self, seat: Seat, space: str, target: str | UUID, key: str, to_space: str | None, expected: int | None
+        self,
+        session: Session,
+        space: str,
+        target: str | UUID,
+        key: str,
+        to_space: str | None,
+        expected: int | None,
     ) -> Row:
         if isinstance(target, UUID):
-            space = self._enter_by_id(seat, target, READWRITE)
-        self.enter(seat, space, READWRITE)
+            space = self._enter_by_id(session, target, READWRITE)
+        self.enter(session, space, READWRITE)
         if to_space is not None:
-            self.enter(seat, to_space, READWRITE)
-        row = self._find_for_change(seat, space, target, expected)
+            self.enter(session, to_space, READWRITE)
+        row = self._find_for_change(session, space, target, expected)
         moving = to_space is not None and to_space != row.space
         if moving:
-            self._require_delete(seat, row)
+            self._require_delete(session, row)
         elif key == row.head.key:
             return row
         self._free(to_space or row.space, row.owner, key)
         renamed = replace(row.head, key=key)
         if not moving or to_space is None:
-            return self._append(row, seat, renamed, "renamed")
-        return self._move(row, seat, renamed, to_space)
+            return self._append(row, session, renamed, "renamed")
+        return self._move(row, session, renamed, to_space)
 
-    def _move(self, row: Row, seat: Seat, state: State, space: str) -> Row:
+    def _move(self, row: Row, session: Session, state: State, space: str) -> Row:
         """With its history and what its owner was answered, under an id of the other space; there it is born now."""
         born = self.seq + 1
         moved = Row(
@@ -392,10 +398,12 @@ class Model:
             if who == row.owner and receipt.about is row:
                 self.receipts[who, key] = replace(receipt, about=moved)
         self._remove(row)
-        return self._append(moved, seat, state, "renamed")
+        return self._append(moved, session, state, "renamed")
 
-    def undo(self, seat: Seat, space: str, target: str | UUID, to: int | None, expected: int | None) -> Row:
-        row = self._find_for_change(seat, space, target, expected)
+    def undo(
+        self, session: Session, space: str, target: str | UUID, to: int | None, expected: int | None
+    ) -> Row:
+        row = self._find_for_change(session, space, target, expected)
         back = (row.head.restores or row.revision) - 1 if to is None else to
         if not 1 <= back < row.revision:
             raise Refused("conflict")
@@ -404,65 +412,65 @@ class Model:
             self._free(row.space, row.owner, earlier.key)
         lapsed = earlier.expires_us is not None and earlier.expires_us <= self.now
         expires = row.head.expires_us if lapsed else earlier.expires_us
-        return self._append(row, seat, replace(earlier, expires_us=expires, restores=back), "undone")
+        return self._append(row, session, replace(earlier, expires_us=expires, restores=back), "undone")
 
     # Removing
 
-    def trash(self, seat: Seat, space: str, target: str | UUID, expected: int | None) -> Row:
-        row = self._find_for_change(seat, space, target, expected)
-        self._require_delete(seat, row)
+    def trash(self, session: Session, space: str, target: str | UUID, expected: int | None) -> Row:
+        row = self._find_for_change(session, space, target, expected)
+        self._require_delete(session, row)
         row.trashed_us = self.now
         return row
 
-    def restore(self, seat: Seat, space: str, target: str | UUID) -> Row:
+    def restore(self, session: Session, space: str, target: str | UUID) -> Row:
         if isinstance(target, UUID):
-            space = self._enter_by_id(seat, target, READWRITE)
-        self.enter(seat, space, READWRITE)
+            space = self._enter_by_id(session, target, READWRITE)
+        self.enter(session, space, READWRITE)
         found = [row for row in self.in_trash(space) if target in (row.id, row.head.key)]
         if not found:
             raise Refused("not_found")
-        row = _own_first(seat, sorted(found, key=lambda row: (-(row.trashed_us or 0), -row.head.seq)))
-        self._require_delete(seat, row)
+        row = _own_first(session, sorted(found, key=lambda row: (-(row.trashed_us or 0), -row.head.seq)))
+        self._require_delete(session, row)
         self._free(space, row.owner, row.head.key)
         row.trashed_us = None
         return row
 
-    def purge(self, seat: Seat, space: str, target: str | UUID) -> int:
+    def purge(self, session: Session, space: str, target: str | UUID) -> int:
         """By key also what was trashed under it; of all this what the caller may remove, if there is any. What has
         expired is there for who may remove it."""
         if isinstance(target, UUID):
-            space = self._enter_by_id(seat, target, READWRITE)
-        self.enter(seat, space, READWRITE)
+            space = self._enter_by_id(session, target, READWRITE)
+        self.enter(session, space, READWRITE)
         found = [row for row in self.live(space) if target in (row.id, row.head.key)]
-        meant = [_own_first(seat, found)] if found else []
+        meant = [_own_first(session, found)] if found else []
         meant += [row for row in self.in_trash(space) if target in (row.id, row.head.key)]
         over = [row for row in self.rows if row.space == space and row.expired(self.now)]
         named = [row for row in over if target in (row.id, row.head.key)]
-        meant += [row for row in named if self._may_delete(seat, row)]
+        meant += [row for row in named if self._may_delete(session, row)]
         if not meant:
             raise Refused("not_found")
-        meant = [row for row in meant if self._may_delete(seat, row)]
+        meant = [row for row in meant if self._may_delete(session, row)]
         if not meant:
             raise Refused("access_denied")
         for row in meant:
             self._remove(row)
         return len(meant)
 
-    def forget(self, seat: Seat, target: str | UUID) -> int:
+    def forget(self, session: Session, target: str | UUID) -> int:
         """Like purging in the own space, but to find nothing is no refusal."""
         try:
-            return self.purge(seat, seat.principal, target)
+            return self.purge(session, session.principal, target)
         except Refused as refusal:
             if refusal.code == "not_found":
                 return 0
             raise
 
-    def forget_all(self, seat: Seat) -> tuple[int, int]:
+    def forget_all(self, session: Session) -> tuple[int, int]:
         """Everything in the own space; what lies elsewhere stays and is counted."""
-        mine = [row for row in self.rows if row.space == seat.principal]
+        mine = [row for row in self.rows if row.space == session.principal]
         for row in mine:
             self._remove(row)
-        return len(mine), sum(row.owner == seat.principal for row in self.rows)
+        return len(mine), sum(row.owner == session.principal for row in self.rows)
 
     def sweep(self) -> tuple[int, int, int, int]:
         """Expired entries, old trash, lapsed grants, old receipts."""
@@ -481,34 +489,34 @@ class Model:
 
     # Sharing
 
-    def share(self, seat: Seat, space: str, grantee: str, level: str, ttl: int | None) -> Given:
+    def share(self, session: Session, space: str, grantee: str, level: str, ttl: int | None) -> Given:
         """Never more than one holds, and never longer; a part in a chat or a session gives nothing on."""
-        self.enter(seat, space, READWRITE)
-        held, why = self.standing(seat, space) or (0, "")
-        if grantee in (space, seat.principal):
+        self.enter(session, space, READWRITE)
+        held, why = self.standing(session, space) or (0, "")
+        if grantee in (space, session.principal):
             raise Refused("invalid_field")
         if LEVELS[level] > held or why not in ("self", "grant"):
             raise Refused("access_denied")
         expires = None if ttl is None else self.now + ttl * SECOND
         if why == "grant":
-            ends = [given.expires_us for given in self._held(space, seat.principal) if given.level >= held]
+            ends = [given.expires_us for given in self._held(space, session.principal) if given.level >= held]
             if None not in ends:
                 expires = min(end for end in [max(end for end in ends if end), expires] if end)
-        name = space, grantee, seat.principal
+        name = space, grantee, session.principal
         replaces = name in self.grants
         self.grants[name] = given = Given(LEVELS[level], expires)
         if replaces:
             self._keep_what_stands(space)
         return given
 
-    def unshare(self, seat: Seat, space: str, grantee: str) -> tuple[int, int]:
+    def unshare(self, session: Session, space: str, grantee: str) -> tuple[int, int]:
         """Manage takes back any grant, readwrite those it gave; what stood on them goes too."""
-        self.enter(seat, space, READWRITE)
-        manages = self.level(seat, space) == MANAGE
+        self.enter(session, space, READWRITE)
+        manages = self.level(session, space) == MANAGE
         revoked = [
             name
             for name in self.grants
-            if name[:2] == (space, grantee) and (manages or name[2] == seat.principal)
+            if name[:2] == (space, grantee) and (manages or name[2] == session.principal)
         ]
         for name in revoked:
             del self.grants[name]
@@ -535,8 +543,8 @@ class Model:
                 self.grants[name] = replace(given, expires_us=until[name])
         return sum(end <= self.now for end in until.values())
 
-    def granted(self, seat: Seat, space: str) -> set[tuple[str, str, int, int | None]]:
-        self.enter(seat, space, READWRITE)
+    def granted(self, session: Session, space: str) -> set[tuple[str, str, int, int | None]]:
+        self.enter(session, space, READWRITE)
         return {
             (grantee, giver, given.level, given.expires_us)
             for (where, grantee, giver), given in self.grants.items()
@@ -545,13 +553,15 @@ class Model:
 
     # Reading
 
-    def get(self, seat: Seat, space: str, target: str | UUID) -> Row:
-        return self.find(seat, space, target, READ)
+    def get(self, session: Session, space: str, target: str | UUID) -> Row:
+        return self.find(session, space, target, READ)
 
-    def page(self, seat: Seat, space: str, wanted: Wanted, limit: int) -> tuple[list[Row], Wanted | None]:
+    def page(
+        self, session: Session, space: str, wanted: Wanted, limit: int
+    ) -> tuple[list[Row], Wanted | None]:
         """Newest change first. A further page keeps the order of the first: what is written meanwhile neither hides
         an entry nor shows it twice."""
-        self.enter(seat, space, READ)
+        self.enter(session, space, READ)
         since = self.seq if wanted.since is None else wanted.since
         before = since + 1 if wanted.before is None else wanted.before
         places = {row: row.place(since) for row in self.live(space) if row.born <= since}
@@ -563,16 +573,16 @@ class Model:
             return found, None
         return found[:limit], replace(wanted, since=since, before=places[found[limit - 1]])
 
-    def trashed(self, seat: Seat, space: str) -> list[Row]:
-        self.enter(seat, space, READ)
+    def trashed(self, session: Session, space: str) -> list[Row]:
+        self.enter(session, space, READ)
         return self.in_trash(space)
 
-    def spaces(self, seat: Seat, among: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    def spaces(self, session: Session, among: Iterable[str]) -> Iterator[tuple[str, str, str]]:
         names = {level: name for name, level in LEVELS.items()}
         for space in among:
-            if standing := self.standing(seat, space):
+            if standing := self.standing(session, space):
                 yield space, names[standing[0]], standing[1]
 
 
-def _own_first(seat: Seat, rows: list[Row]) -> Row:
-    return next((row for row in rows if row.owner == seat.principal), rows[0])
+def _own_first(session: Session, rows: list[Row]) -> Row:
+    return next((row for row in rows if row.owner == session.principal), rows[0])

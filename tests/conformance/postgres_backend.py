@@ -18,10 +18,10 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from holdfast.contracts.storage import Store
-from holdfast.storage.postgres import scale
+from holdfast.storage.postgres import citus
 from holdfast.storage.postgres import store as postgres
 from holdfast.storage.postgres.migrate import migrate
-from holdfast.storage.postgres.terms import term_number
+from holdfast.storage.postgres.word_index import term_number
 
 DSN = "HOLDFAST_TEST_POSTGRES"
 """A database of a superuser; one with the extension `citus` is emptied."""
@@ -96,7 +96,7 @@ def database() -> str:
         dsn = _own_database(given)
     migrate(dsn)
     if given is not None and _is_cluster(dsn):
-        scale.distribute(dsn)
+        citus.distribute(dsn)
     return dsn
 
 

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import holdfast
 from holdfast.domain.entry import Entry, Revision
 from holdfast.domain.errors import HoldfastError
-from tests.conformance.model import LEVELS, Model, Refused, Row, Said, Seat, State, Wanted
+from tests.conformance.model import LEVELS, Model, Refused, Row, Said, Session, State, Wanted
 from tests.support import FixedClock
 
 LONG = os.environ.get("HOLDFAST_FAULTS") == "long"
@@ -33,10 +33,10 @@ ALICE, BOB, BOT, ROOM = "user:alice", "user:bob", "agent:bot", "chat:room"
 SPACES = (ALICE, BOB, BOT, ROOM)
 HELPER = "bot for alice in the room"
 SEATS = {
-    "alice": Seat(ALICE),
-    "bob": Seat(BOB),
-    "bot": Seat(BOT),
-    HELPER: Seat(BOT, session_user=ALICE, chat="room"),
+    "alice": Session(ALICE),
+    "bob": Session(BOB),
+    "bot": Session(BOT),
+    HELPER: Session(BOT, session_user=ALICE, chat="room"),
 }
 NO_ENTRY = UUID("12345678-1234-8123-8123-123400000001")
 
@@ -48,12 +48,12 @@ class Place(NamedTuple):
     space: str | None
 
     @property
-    def seat(self) -> Seat:
+    def session(self) -> Session:
         return SEATS[self.who]
 
     @property
     def at(self) -> str:
-        return self.seat.principal if self.space is None else self.space
+        return self.session.principal if self.space is None else self.space
 
 
 class Begun(NamedTuple):
@@ -174,7 +174,7 @@ class Histories(RuleBasedStateMachine):
     def same_answer(self, place: Place, said: Said, answer: Any) -> None:
         """Keys that are made are random, so the model takes them from the door."""
         made = getattr(answer, "key", "")
-        kept = outcome(lambda: self.model.remember(place.seat, place.at, said, made))
+        kept = outcome(lambda: self.model.remember(place.session, place.at, said, made))
         if isinstance(kept, str) or isinstance(answer, str):
             assert answer == kept
             return
@@ -292,9 +292,9 @@ class Histories(RuleBasedStateMachine):
     @precondition(many)
     @rule(who=seats, which=entries)
     def forget(self, who: str, which: Which) -> None:
-        seat, _, meant = self.meant(Place(who, None), which)
+        session, _, meant = self.meant(Place(who, None), which)
         scope = f"key:{meant}" if isinstance(meant, str) else f"id:{meant}"
-        self.same(lambda: self.doors[who].forget(scope).deleted, lambda: self.model.forget(seat, meant))
+        self.same(lambda: self.doors[who].forget(scope).deleted, lambda: self.model.forget(session, meant))
 
     @precondition(many)
     @rule(who=seats)
@@ -311,7 +311,7 @@ class Histories(RuleBasedStateMachine):
             return grant.level, grant.expires_us
 
         def given() -> tuple[int, int | None]:
-            grant = self.model.share(place.seat, place.at, grantee, level, ttl)
+            grant = self.model.share(place.session, place.at, grantee, level, ttl)
             return grant.level, grant.expires_us
 
         self.same(granted, given)
@@ -322,7 +322,7 @@ class Histories(RuleBasedStateMachine):
             answer = self.doors[place.who].unshare(grantee, space=place.space)
             return answer.revoked, answer.cascaded
 
-        self.same(unshared, lambda: self.model.unshare(place.seat, place.at, grantee))
+        self.same(unshared, lambda: self.model.unshare(place.session, place.at, grantee))
 
     @rule(participants=st.sets(people))
     def set_participants(self, participants: set[str]) -> None:
@@ -364,7 +364,7 @@ class Histories(RuleBasedStateMachine):
                 cursor=cursor,
             )
         )
-        found = outcome(lambda: self.model.page(place.seat, place.at, further, limit))
+        found = outcome(lambda: self.model.page(place.session, place.at, further, limit))
         if isinstance(found, str) or isinstance(page, str):
             assert page == found
             return
@@ -385,7 +385,7 @@ class Histories(RuleBasedStateMachine):
     def get_by_id(self, place: Place, entry: UUID) -> None:
         self.same_entry(
             lambda: self.doors[place.who].get(id=entry),
-            lambda: self.model.get(place.seat, place.at, entry),
+            lambda: self.model.get(place.session, place.at, entry),
         )
 
     @precondition(some("live"))
@@ -410,16 +410,16 @@ class Histories(RuleBasedStateMachine):
     def list_is_as_the_model_has_it(self, place: Place) -> None:
         self.same(
             lambda: [shown(entry) for entry in self.doors[place.who].list(space=place.space)],
-            lambda: [pictured(row) for row in self.model.page(place.seat, place.at, Wanted(), 100)[0]],
+            lambda: [pictured(row) for row in self.model.page(place.session, place.at, Wanted(), 100)[0]],
         )
 
     def everything_else_is_as_the_model_has_it(self) -> None:
         """What would take too long after every step."""
-        for who, seat in SEATS.items():
+        for who, session in SEATS.items():
             found = {
                 (f"{each.kind}:{each.ref}", each.level, each.source) for each in self.doors[who].spaces()
             }
-            assert found == set(self.model.spaces(seat, SPACES))
+            assert found == set(self.model.spaces(session, SPACES))
             for place in (Place(who, space) for space in SPACES):
                 self.trash_and_grants_are_as_the_model_has_them(place)
                 for key in KEYS:
@@ -431,14 +431,14 @@ class Histories(RuleBasedStateMachine):
         door = self.doors[place.who]
         self.same(
             lambda: [shown(entry) for entry in door.trashed(space=place.space)],
-            lambda: [pictured(row) for row in self.model.trashed(place.seat, place.at)],
+            lambda: [pictured(row) for row in self.model.trashed(place.session, place.at)],
         )
         self.same(
             lambda: {
                 (str(grant.grantee), str(grant.granted_by), grant.level, grant.expires_us)
                 for grant in door.grants(space=place.space)
             },
-            lambda: self.model.granted(place.seat, place.at),
+            lambda: self.model.granted(place.session, place.at),
         )
 
     # Saying the same to both
@@ -486,10 +486,10 @@ class Histories(RuleBasedStateMachine):
         there, target = self.aim(place, which, state)
         return {"key": target, "space": there.space} if isinstance(target, str) else {"id": target}
 
-    def meant(self, place: Place, which: Which, state: str = "live") -> tuple[Seat, str, str | UUID]:
+    def meant(self, place: Place, which: Which, state: str = "live") -> tuple[Session, str, str | UUID]:
         """An entry as the model is asked for it."""
         there, target = self.aim(place, which, state)
-        return there.seat, there.at, target
+        return there.session, there.at, target
 
 
 class HistoriesInAFile(Histories):

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.contracts.answer import Awaited
 from holdfast.contracts.rows import GUEST, EntryRow, RuleRow, SpaceCounts
-from holdfast.contracts.storage import Job, Store, Transaction
+from holdfast.contracts.storage import Awaited, Job, Store, Transaction
 from holdfast.domain.errors import Conflict, HoldfastError, Unavailable
 from tests.conformance.backends import Backend
 from tests.conformance.rows import (

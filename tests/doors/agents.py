@@ -16,10 +16,10 @@ from holdfast.domain.errors import ConfirmationRequired
 from holdfast.domain.principal import Caller, PrincipalKind, principal
 from holdfast.entrypoints.mcp.http import AgentDoor
 from holdfast.entrypoints.mcp.tools import DOOR, NAMED, Tool
-from holdfast.entrypoints.opening import Running
-from holdfast.entrypoints.python import Memory
-from holdfast.surfaces.wire.answers import error_named
-from holdfast.surfaces.wire.fields import said_by
+from holdfast.entrypoints.python.memory import Memory
+from holdfast.entrypoints.python.running import Running
+from holdfast.vocabularies.wire.answers import error_named
+from holdfast.vocabularies.wire.fields import said_by
 from tests.doors.served import Host, Served, is_merely_a_user
 
 INVALID_PARAMS = -32_602

@@ -16,12 +16,12 @@ import pytest
 import typer
 
 from holdfast import Client
-from holdfast.entrypoints.cli import commands, door, run
-from holdfast.entrypoints.cli.calling import _table
-from holdfast.entrypoints.python import Memory
-from holdfast.surfaces.wire.answers import error_named
-from holdfast.surfaces.wire.call import Call
-from holdfast.surfaces.wire.fields import said_by
+from holdfast.entrypoints.cli import commands, run, session
+from holdfast.entrypoints.cli.call import _table
+from holdfast.entrypoints.python.memory import Memory
+from holdfast.vocabularies.wire.answers import error_named
+from holdfast.vocabularies.wire.call import Call
+from holdfast.vocabularies.wire.fields import said_by
 from tests.doors.served import Served, is_merely_a_user
 
 CALLS = _table()
@@ -88,7 +88,7 @@ class TypedMemory(Served):
 
 def _on_the_store(memory: Memory, subject: str) -> Told:
     def told(patch: pytest.MonkeyPatch) -> list[str]:
-        patch.setattr(door, "_memory", lambda _: nullcontext(memory))
+        patch.setattr(session, "_memory", lambda _: nullcontext(memory))
         return [f"--as={subject}"]
 
     return told

@@ -6,8 +6,8 @@ from unittest.mock import patch
 import pytest
 from mcp.client import stdio
 
-from holdfast.entrypoints.python import Memory
-from holdfast.operations import index
+from holdfast.entrypoints.python.memory import Memory
+from holdfast.recall import index
 from tests.doors import embedders, piped
 from tests.doors.embedders import Switchboard
 from tests.doors.portal import STARTED, TALKED, Door, Portal

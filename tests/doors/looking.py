@@ -13,16 +13,16 @@ from holdfast.domain.errors import HoldfastError
 from holdfast.domain.ids import split_entry_id
 from holdfast.domain.principal import Caller, Principal, PrincipalKind
 from holdfast.domain.profile import Profile
-from holdfast.entrypoints.doors.handle import Handle
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.handle import Handle
+from holdfast.entrypoints.python.memory import Memory, Own
 from holdfast.operations import remember
-from holdfast.operations.answers import Page, Remembered
-from holdfast.operations.draft import Asked, Draft
+from holdfast.operations.authorize import SpaceRef
 from holdfast.operations.engine import Engine
-from holdfast.operations.enter import SpaceRef
-from holdfast.operations.note_reads import READS
+from holdfast.operations.notes import Asked, NoteInput
+from holdfast.operations.read_log import READS
+from holdfast.operations.results import Page, Remembered
 from holdfast.operations.work import Write
-from holdfast.storage.codec import open_entry, seal_entry
+from holdfast.storage.row_codec import open_entry, seal_entry
 
 Snapshot = tuple[int, dict[UUID, SpaceCounts | None]]
 
@@ -96,7 +96,7 @@ def handle_of(memory: Memory, subject: str = "alice", session: str | None = None
 
 
 def write_as(
-    memory: Memory, profile: Profile, subject: str, draft: Draft, space: SpaceRef = None
+    memory: Memory, profile: Profile, subject: str, draft: NoteInput, space: SpaceRef = None
 ) -> Remembered:
     """Writes as a vocabulary that has no door yet."""
     engine = engine_of(memory)

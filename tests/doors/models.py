@@ -3,7 +3,7 @@
 from typing import Any
 
 from holdfast.domain.principal import Caller, PrincipalKind, principal
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.memory import Memory, Own
 
 
 def model_of(memory: Memory, user: str, **more: Any) -> Own:
@@ -19,4 +19,4 @@ def agent_model(memory: Memory, agent: str, *, user: str | None = None, **more: 
 
 
 def _own(memory: Memory, caller: Caller) -> Own:
-    return Own(memory.running.seat(caller))
+    return Own(memory.running.session(caller))

@@ -9,9 +9,9 @@ from threading import Thread
 from typing import Any, Self, cast
 
 import holdfast
-from holdfast.contracts.directory import Directory
-from holdfast.entrypoints import waiting
-from holdfast.entrypoints.python import AsyncMemory, Memory
+from holdfast.contracts.host import Directory
+from holdfast.entrypoints.python import local
+from holdfast.entrypoints.python.memory import AsyncMemory, Memory
 from tests.doors.agents import Connect, SpokenMemory
 from tests.doors.commands import TypedMemory
 from tests.doors.piped import Piped, Processes
@@ -35,7 +35,7 @@ STARTED: dict[str, Connect] = {
 }
 """The same through the command `holdfast mcp`."""
 
-_AWAITED = (AsyncMemory, waiting.Door)
+_AWAITED = (AsyncMemory, local.Door)
 
 
 class Portal:

@@ -9,8 +9,8 @@ import pytest
 from holdfast.domain.errors import AccessDenied, HoldfastError
 from holdfast.domain.principal import Principal
 from holdfast.domain.profile import ASSISTANT, FILES
-from holdfast.entrypoints.python import Memory, Own
-from holdfast.operations.draft import Draft
+from holdfast.entrypoints.python.memory import Memory, Own
+from holdfast.operations.notes import NoteInput
 from tests.doors.looking import Call, keys, refusal, refused, unchanged, write_as
 from tests.doors.portal import Door
 
@@ -368,8 +368,8 @@ def test_a_system_is_shared_by_its_managers_alone(memory: Memory) -> None:
 def test_file_and_assistant_memories_are_visible_to_their_owner_alone(memory: Memory) -> None:
     alice, agent = memory.user("alice"), memory.agent("bot", user="alice")
     ids = [
-        write_as(memory, FILES, "alice", Draft("file", "profile")).id,
-        write_as(memory, ASSISTANT, "alice", Draft("assistant", hint="when asked")).id,
+        write_as(memory, FILES, "alice", NoteInput("file", "profile")).id,
+        write_as(memory, ASSISTANT, "alice", NoteInput("assistant", hint="when asked")).id,
     ]
     alice.remember("note", key="note")
     assert sorted(entry.text for entry in alice.list()) == ["assistant", "file", "note"]

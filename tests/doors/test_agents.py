@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.domain.agent import ALL_ON, AgentSettings
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 from tests.doors.looking import refused, unchanged
 from tests.doors.test_store_access import ROOM, stores
 from tests.doors.test_stores import create, keys, value

@@ -10,7 +10,7 @@ from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMem
 from anthropic.lib.tools._beta_functions import ToolError
 
 from holdfast.domain.errors import HoldfastError
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 from tests.doors.looking import refusal, unchanged
 from tests.doors.portal import Door
 from tests.doors.test_stores import create, value

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from holdfast.domain.principal import Caller, PrincipalKind, principal
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.memory import Memory, Own
 from tests.doors.looking import refused, unchanged
 from tests.doors.models import agent_model, model_of
 
@@ -394,7 +394,7 @@ class TestUnattended:
 
     def test_a_user_s_unattended_token_counts_alike(self, memory: Memory) -> None:
         caller = Caller(principal(PrincipalKind.USER, "alice"), unattended=True, run="r1", door="http")
-        unattended = Own(memory.running.seat(caller))
+        unattended = Own(memory.running.session(caller))
         for name in ("walrus", "otter", "heron"):
             saved(unattended, name)
         with refused("run_cap"):

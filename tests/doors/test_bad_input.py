@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.domain.errors import HoldfastError
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.memory import Memory, Own
 from tests.doors.looking import handle_of, keys, refused, unchanged
 from tests.doors.portal import Door
 
@@ -226,9 +226,9 @@ def test_a_shared_space_needs_a_name(memory: Memory, alice: Own, ref: str) -> No
 
 @pytest.mark.parametrize("subject", [5, b"alice", SURROGATE, "a\x00b", "a\nb", "s" * 513, None])
 def test_a_subject_that_is_no_name_is_refused(memory: Memory, subject: str) -> None:
-    for seat in (memory.user, memory.agent, memory.service, memory.handle, memory.administration):
+    for session in (memory.user, memory.agent, memory.service, memory.handle, memory.administration):
         with refused("invalid_field"):
-            seat(subject)
+            session(subject)
 
 
 @pytest.mark.parametrize(

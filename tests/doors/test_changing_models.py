@@ -7,7 +7,7 @@ from threading import Event, Thread
 import pytest
 
 from holdfast.contracts.rows import SERVING
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.memory import Memory, Own
 from tests.doors.embedders import HERE, Switchboard
 from tests.doors.looking import derived_from, engine_of, keys, refused
 from tests.doors.portal import Door

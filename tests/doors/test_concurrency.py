@@ -6,7 +6,7 @@ from pathlib import Path
 from threading import Barrier
 
 from holdfast.domain.errors import MissingValue, PreconditionFailed
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 from tests.doors.looking import handle_of, keys
 from tests.doors.portal import Door
 

@@ -15,9 +15,9 @@ from holdfast.contracts.storage import Transaction
 from holdfast.domain.context import CAUTION, CLOSE, EMPTY, OPEN
 from holdfast.domain.ids import split_entry_id
 from holdfast.domain.profile import ASSISTANT, CACHE, FILES, RUNS, STORES
-from holdfast.entrypoints.python import Memory, Own
-from holdfast.operations.draft import Draft
-from holdfast.storage.codec import open_entry, seal_entry
+from holdfast.entrypoints.python.memory import Memory, Own
+from holdfast.operations.notes import NoteInput
+from holdfast.storage.row_codec import open_entry, seal_entry
 from tests.doors.looking import engine_of, handle_of, quarantine, refused, unchanged, write_as
 from tests.doors.portal import Door
 from tests.support import FixedClock
@@ -59,7 +59,7 @@ def always(
 def test_an_entry_stands_there_as_data_with_kind_key_writer_and_date(memory: Memory) -> None:
     alice = memory.user("alice")
     always(alice, "Answer in British English", "style/english")
-    write_as(memory, FILES, "alice", Draft("the body", "deploy", hint="How we deploy"))
+    write_as(memory, FILES, "alice", NoteInput("the body", "deploy", hint="How we deploy"))
     alice.facts.store("editor", "vim", category="preferences")
     context = alice.context()
     assert context.text.split("\n") == [
@@ -225,19 +225,19 @@ def test_what_is_not_for_a_model_now_has_no_part(memory: Memory, clock: FixedClo
     alice.remember("WALRUS encrypted", key="WALRUS-5", encrypted=True, always_inject=True)
     alice.remember("WALRUS internal", key="WALRUS-6", in_context=False, always_inject=True)
     handle_of(memory).store("WALRUS-7", "WALRUS handler")
-    file = write_as(memory, FILES, "alice", Draft("x", "WALRUS-8", hint="WALRUS")).id
+    file = write_as(memory, FILES, "alice", NoteInput("x", "WALRUS-8", hint="WALRUS")).id
     quarantine(memory, file)
     for profile in (RUNS, CACHE):
-        write_as(memory, profile, "alice", Draft("WALRUS", "WALRUS-9", ttl=3_600, always_inject=True))
+        write_as(memory, profile, "alice", NoteInput("WALRUS", "WALRUS-9", ttl=3_600, always_inject=True))
     clock.advance(seconds=60)
     assert alice.context().text.split("\n") == [OPEN, CAUTION, EMPTY, CLOSE]
 
 
 def test_files_and_assistant_rows_are_shown_to_their_owner_alone(memory: Memory) -> None:
     alice = memory.user("alice")
-    write_as(memory, FILES, "alice", Draft("body", "secret-file", hint="about", always_inject=True))
-    write_as(memory, ASSISTANT, "alice", Draft("be terse", hint="tone", always_inject=True))
-    write_as(memory, STORES, "alice", Draft("a store's", "path", always_inject=True))
+    write_as(memory, FILES, "alice", NoteInput("body", "secret-file", hint="about", always_inject=True))
+    write_as(memory, ASSISTANT, "alice", NoteInput("be terse", hint="tone", always_inject=True))
+    write_as(memory, STORES, "alice", NoteInput("a store's", "path", always_inject=True))
     alice.share("user:bob", level="manage")
     assert set(applied(alice)) == {"body", "be terse", "a store's"}
     assert first_strings(part(alice, INDEX)) == ["secret-file"]
@@ -249,8 +249,8 @@ def test_files_and_assistant_rows_are_shown_to_their_owner_alone(memory: Memory)
 
 def test_the_index_has_every_file_by_name(memory: Memory) -> None:
     for name in ("zebra", "Apple", "mango"):
-        write_as(memory, FILES, "alice", Draft("body", name, hint=f"about {name}"))
-    write_as(memory, FILES, "bob", Draft("body", "bobs", hint="about bob"))
+        write_as(memory, FILES, "alice", NoteInput("body", name, hint=f"about {name}"))
+    write_as(memory, FILES, "bob", NoteInput("body", "bobs", hint="about bob"))
     assert part(memory.user("alice"), INDEX) == [
         f'- "{name}": "about {name}" (by "user:alice", 2026-05-28)' for name in ("Apple", "mango", "zebra")
     ]
@@ -281,7 +281,7 @@ def test_a_large_space_is_not_counted_to_its_end(memory: Memory) -> None:
 def test_it_is_the_same_byte_for_byte_until_what_it_shows_changes(memory: Memory, clock: FixedClock) -> None:
     alice = memory.user("alice")
     always(alice, "rule")
-    write_as(memory, FILES, "alice", Draft("body", "file", hint="about"))
+    write_as(memory, FILES, "alice", NoteInput("body", "file", hint="about"))
     before = alice.context()
     for _ in range(3):
         clock.advance(days=1)
@@ -303,7 +303,7 @@ def test_equal_content_gives_equal_bytes_in_any_store(door: Door, clock: FixedCl
             always(alice, "the same moment", space=name)
         always(alice, "own", category="x")
         for name in ("two", "one"):
-            write_as(memory, FILES, "alice", Draft("body", name, hint="about"))
+            write_as(memory, FILES, "alice", NoteInput("body", name, hint="about"))
         return alice.context().text
 
     assert fill(door.open()) == fill(door.open())
@@ -330,7 +330,7 @@ def test_a_budget_is_kept_and_always_apply_come_first(memory: Memory, clock: Fix
     for number in range(5):
         always(alice, f"rule {number} " + "x" * 400, f"r{number}")
         clock.advance(seconds=1)
-    write_as(memory, FILES, "alice", Draft("body", "file", hint="y" * 400))
+    write_as(memory, FILES, "alice", NoteInput("body", "file", hint="y" * 400))
     whole = alice.context()
     assert whole.left_out == 0
     for budget in range(100, whole.tokens + 40, 37):
@@ -391,7 +391,7 @@ def test_what_cannot_be_opened_is_skipped_and_counted_once(door: Door, tmp_path:
     always(alice, "a rule")
     always(alice, "a shared rule", space="team")
     alice.remember("a note")
-    write_as(memory, ASSISTANT, "alice", Draft("be terse", hint="tone", always_inject=True))
+    write_as(memory, ASSISTANT, "alice", NoteInput("be terse", hint="tone", always_inject=True))
     memory.close()
     again = door.open(tmp_path / "m.db", key="ephemeral").user("alice")
     again.remember("new", key="new")
@@ -419,7 +419,7 @@ def test_no_stored_text_leaves_its_quotes_its_line_or_the_fence(memory: Memory) 
         kept = alice.remember_many([{"text": text, "key": key, "space": team, **said}])
         assume(kept[0].ok)  # some are refused: blank, or not one line
         alice.remember(text, key=key, category=label)
-        write_as(memory, FILES, "alice", Draft(text, key, hint=label))
+        write_as(memory, FILES, "alice", NoteInput(text, key, hint=label))
         context = alice.context(budget=9_000).text
         lines = context.split("\n")
         assert context.splitlines() == lines

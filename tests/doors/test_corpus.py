@@ -6,9 +6,9 @@ import pytest
 
 from holdfast import Cache
 from holdfast.domain.profile import CACHE
-from holdfast.entrypoints.python import Memory, Own
-from holdfast.operations.draft import Draft
-from holdfast.surfaces.corpus import Documents
+from holdfast.entrypoints.python.memory import Memory, Own
+from holdfast.operations.notes import NoteInput
+from holdfast.vocabularies.corpus import Documents
 from tests.doors.looking import quarantine, refused, write_as
 from tests.doors.portal import Door
 from tests.support import FixedClock
@@ -82,7 +82,7 @@ def test_facts_and_notes_are_found_and_other_rooms_are_not(memory: Memory, alice
     handle = memory.handle("alice")
     assert handle is not None
     handle.store("handler", "marker of a tool")
-    write_as(memory, CACHE, "alice", Draft("marker", "cached", ttl=60))
+    write_as(memory, CACHE, "alice", NoteInput("marker", "cached", ttl=60))
     alice.remember("marker in the trash", key="trashed")
     alice.trash("trashed")
     quarantine(memory, alice.remember("marker in quarantine", key="quarantined").id)

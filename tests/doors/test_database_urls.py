@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 import holdfast
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 from tests.doors.looking import keys, refused
 from tests.postgres.databases import empty_database, url_of
 

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.times import to_datetime
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 from tests.doors.looking import keys, refused, unchanged
 from tests.doors.portal import Door
 from tests.support import FixedClock

@@ -10,9 +10,9 @@ import pytest
 from holdfast.domain.context import INDEX_BYTES, INDEX_LINES
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.profile import FILES
-from holdfast.entrypoints.python import Memory
-from holdfast.operations.draft import Draft
-from holdfast.surfaces.files import FileChange
+from holdfast.entrypoints.python.memory import Memory
+from holdfast.operations.notes import NoteInput
+from holdfast.vocabularies.files import FileChange
 from tests.doors.looking import keys, refused, unchanged, write_as
 from tests.doors.portal import Door
 from tests.support import FixedClock
@@ -236,7 +236,7 @@ def test_the_index_is_sorted_by_name_and_does_not_depend_on_the_order_of_writes(
 
 def test_the_index_has_at_most_200_lines_and_says_how_many_are_left_out(memory: Memory) -> None:
     for number in range(INDEX_LINES + 7):
-        write_as(memory, FILES, "alice", Draft("x", f"n{number:03}", hint="about", category="user"))
+        write_as(memory, FILES, "alice", NoteInput("x", f"n{number:03}", hint="about", category="user"))
     lines = memory.user("alice").files.index().splitlines()
     assert len(lines) == INDEX_LINES + 1
     assert lines[-1].startswith("> Left out for size: 7 more;")
@@ -244,7 +244,7 @@ def test_the_index_has_at_most_200_lines_and_says_how_many_are_left_out(memory: 
 
 def test_the_index_has_at_most_25_kib(memory: Memory) -> None:
     for number in range(60):
-        write_as(memory, FILES, "alice", Draft("x", f"n{number:03}", hint="é" * 490, category="user"))
+        write_as(memory, FILES, "alice", NoteInput("x", f"n{number:03}", hint="é" * 490, category="user"))
     index = memory.user("alice").files.index()
     *lines, note = index.splitlines()
     assert len("\n".join(lines).encode()) < INDEX_BYTES

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.domain.profile import ASSISTANT, CACHE, FILES, RUNS, STORES
-from holdfast.entrypoints.python import Memory, Own
-from holdfast.operations.draft import Draft
+from holdfast.entrypoints.python.memory import Memory, Own
+from holdfast.operations.notes import NoteInput
 from tests.doors.looking import (
     engine_of,
     handle_of,
@@ -363,7 +363,7 @@ def test_tool_code_deletes_what_has_expired(memory: Memory, clock: FixedClock) -
 
 def test_runs_that_have_expired_are_forgotten_too(memory: Memory, alice: Own, clock: FixedClock) -> None:
     for key in ("pack_history/git/1", "pack_history/git/2", "pipeline_history/git/1"):
-        write_as(memory, RUNS, "alice", Draft(b"{}", key))
+        write_as(memory, RUNS, "alice", NoteInput(b"{}", key))
     clock.advance(days=30)
     assert alice.forget("pack:git").deleted == 2
     assert alice.forget("pipelines").deleted == 1
@@ -418,7 +418,7 @@ def test_runs_are_forgotten_by_kind_and_id_and_facts_never_with_them(memory: Mem
         "pack_history/github/1",
         "pipeline_history/git/1",
     ):
-        write_as(memory, RUNS, "alice", Draft(b"{}", key))
+        write_as(memory, RUNS, "alice", NoteInput(b"{}", key))
     alice.facts.store("packs/git", "fact")
     alice.remember("note", key="git")
     assert alice.forget("pack:git").deleted == 2
@@ -447,11 +447,11 @@ def test_forget_all_removes_every_room_session_and_the_trash_of_the_caller(
     alice.remember("x", key="trashed")
     alice.trash("trashed")
     for profile, draft in (
-        (STORES, Draft("x", "store")),
-        (FILES, Draft("x", "file")),
-        (ASSISTANT, Draft("x")),
-        (RUNS, Draft(b"x", "pack_history/a/1")),
-        (CACHE, Draft(b"x", "a/b", ttl=60)),
+        (STORES, NoteInput("x", "store")),
+        (FILES, NoteInput("x", "file")),
+        (ASSISTANT, NoteInput("x")),
+        (RUNS, NoteInput(b"x", "pack_history/a/1")),
+        (CACHE, NoteInput(b"x", "a/b", ttl=60)),
     ):
         write_as(memory, profile, "alice", draft)
     handles = [handle_of(memory), handle_of(memory, "alice", "s1"), handle_of(memory, "alice", "s2")]

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 from tests.doors.looking import handle_of, keys, refused, unchanged
 from tests.doors.portal import Door
 from tests.support import FixedClock

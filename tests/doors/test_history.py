@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.domain.errors import Conflict, PreconditionFailed
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.memory import Memory, Own
 from tests.doors.looking import refused, snapshot, texts, unchanged
 from tests.support import FixedClock
 

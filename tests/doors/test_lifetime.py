@@ -10,8 +10,8 @@ import pytest
 from holdfast.domain.profile import FILES
 from holdfast.domain.retention import Ttl
 from holdfast.domain.times import SECOND
-from holdfast.entrypoints.python import Memory
-from holdfast.operations.draft import Draft
+from holdfast.entrypoints.python.memory import Memory
+from holdfast.operations.notes import NoteInput
 from holdfast.operations.sweep import sweep
 from tests.doors.looking import engine_of, handle_of, keys, refused, texts, unchanged, write_as
 from tests.doors.portal import Door
@@ -96,7 +96,9 @@ def test_a_note_refuses_a_lifetime_of_nothing(memory: Memory, ttl: Ttl, code: st
 @pytest.mark.parametrize("ttl", [1, 100, timedelta(days=365)])
 def test_files_and_assistant_memories_are_given_no_lifetime(memory: Memory, ttl: Ttl) -> None:
     alice = memory.user("alice")
-    file = write_as(memory, FILES, "alice", Draft("Short", "style", hint="How we write", category="user")).id
+    file = write_as(
+        memory, FILES, "alice", NoteInput("Short", "style", hint="How we write", category="user")
+    ).id
     saved = alice.assistant.save_memory("user", "where to file infra tickets", "File them in INFRA").id
     for id in (file, saved):
         for change in (partial(alice.edit, id=id, ttl=ttl), partial(alice.renew, id=id, ttl=ttl)):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.memory import Memory, Own
 from tests.doors.looking import Call, keys, pages, refused
 from tests.doors.portal import Door
 from tests.support import FixedClock

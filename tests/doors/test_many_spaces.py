@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.memory import Memory, Own
 from holdfast.operations import rank
 from tests.doors.embedders import HERE
 from tests.doors.looking import keys

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.domain.errors import Unavailable
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 from tests.doors.looking import Call, keys, refused
 from tests.doors.portal import Door
 from tests.support import FixedClock

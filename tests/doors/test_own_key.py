@@ -5,7 +5,7 @@ import json
 import pytest
 
 import holdfast
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 from tests.doors.looking import refused
 
 KEY = holdfast.OwnKey("ab" * 32)

@@ -8,12 +8,12 @@ import pytest
 
 from holdfast.domain.errors import ConfirmationRequired
 from holdfast.domain.principal import PrincipalKind, principal
-from holdfast.entrypoints import calling
-from holdfast.entrypoints.python import Memory, Own
-from holdfast.operations.propose import Wanted, propose
+from holdfast.entrypoints import dispatch
+from holdfast.entrypoints.python.memory import Memory, Own
+from holdfast.operations.proposals import Wanted, propose
 from holdfast.operations.work import Write
-from holdfast.surfaces.wire import core_calls, store_calls
-from holdfast.surfaces.wire.call import Call
+from holdfast.vocabularies.wire import core_calls, store_calls
+from holdfast.vocabularies.wire.call import Call
 from tests.doors.looking import refused
 from tests.doors.models import agent_model, model_of
 from tests.doors.portal import Door
@@ -32,8 +32,8 @@ def proposed(call: Callable[[], object]) -> str:
 
 
 def propose_as(model: Own, wanted: Wanted) -> str:
-    seat = model._seat
-    return str(seat.engine.write(Write(lambda: propose(seat.engine, seat.caller, wanted))).id)
+    session = model._session
+    return str(session.engine.write(Write(lambda: propose(session.engine, session.caller, wanted))).id)
 
 
 @pytest.fixture
@@ -325,15 +325,15 @@ def test_a_call_that_is_sent_twice_asks_a_person_once(
     memory: Memory, alice: Own, call: Call, given: dict[str, Any]
 ) -> None:
     alice.create_space("team")
-    seat = model_of(memory, "alice")._seat
+    session = model_of(memory, "alice")._session
 
     def send(**more: Any) -> str:
-        return proposed(lambda: asyncio.run(calling.write(seat, call, {**given, **more}, "once")))
+        return proposed(lambda: asyncio.run(dispatch.write(session, call, {**given, **more}, "once")))
 
     assert send() == send()
     [waiting] = alice.people.proposals()
     with refused("conflict"):
-        asyncio.run(calling.write(seat, core_calls.UNSHARE, {"grantee": "other"}, "once"))
+        asyncio.run(dispatch.write(session, core_calls.UNSHARE, {"grantee": "other"}, "once"))
     assert alice.people.approve(waiting.id).approved
     assert send() == str(waiting.id)
     assert alice.people.proposals() == []

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from holdfast.domain.principal import Caller, PrincipalKind, principal
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.memory import Memory, Own
 from tests.doors.looking import keys, refused
 from tests.doors.models import agent_model, model_of
 from tests.doors.portal import Door
@@ -135,7 +135,7 @@ def test_a_model_makes_no_word_of_a_person_its_own_nor_its_own_a_persons(memory:
 
 def test_tool_code_that_runs_for_a_user_does_not_speak_as_them(memory: Memory, alice: Own) -> None:
     tool = Caller(principal(PrincipalKind.USER, "alice"), door="handler")
-    Own(memory.running.seat(tool)).remember("x", key="by a tool")
+    Own(memory.running.session(tool)).remember("x", key="by a tool")
     shown = alice.get("by a tool").provenance
     assert (shown.by, shown.door, shown.source) == ("user:alice", "handler", "agent")
 

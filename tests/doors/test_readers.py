@@ -1,6 +1,6 @@
 """Who read an entry, for its owner; and what of reading is written down."""
 
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.memory import Memory, Own
 from tests.doors.looking import engine_of, refused
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 from tests.doors.looking import keys, refused
 from tests.doors.portal import Door
 from tests.fetched_model import fetched_model

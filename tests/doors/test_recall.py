@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.domain.profile import ASSISTANT, CACHE, FILES, RUNS, STORES
-from holdfast.entrypoints.python import Memory, Own
-from holdfast.operations.draft import Draft
+from holdfast.entrypoints.python.memory import Memory, Own
+from holdfast.operations.notes import NoteInput
 from tests.doors.looking import handle_of, keys, quarantine, refused, unchanged, write_as
 from tests.doors.neighbour import Neighbour
 from tests.doors.portal import Door
@@ -89,8 +89,8 @@ def test_a_fact_a_store_entry_and_ones_own_files_are_found_beside_notes(memory: 
     alice.facts.store("pet", "A tame walrus")
     alice.remember("The walrus sleeps", key="note")
     for profile in (STORES, FILES):
-        write_as(memory, profile, "alice", Draft(text="walrus again", key=profile.name))
-    write_as(memory, ASSISTANT, "alice", Draft(text="walrus once more", hint="walrus"))
+        write_as(memory, profile, "alice", NoteInput(text="walrus again", key=profile.name))
+    write_as(memory, ASSISTANT, "alice", NoteInput(text="walrus once more", hint="walrus"))
     rooms = {hit.partition.label for hit in alice.recall("walrus")}
     assert rooms == {"notes", "facts", "stores", "files", "assistant"}
 
@@ -278,8 +278,8 @@ def test_scores_do_not_tell_what_lies_in_a_space_one_cannot_search(memory: Memor
 def test_private_rooms_do_not_starve_the_limit_nor_show(memory: Memory, alice: Own) -> None:
     alice.remember("a walrus in a long story about other things", key="note")
     for number in range(70):
-        write_as(memory, FILES, "alice", Draft(text="walrus walrus", key=f"f{number}", hint="walrus"))
-        write_as(memory, ASSISTANT, "alice", Draft(text="walrus", hint="walrus"))
+        write_as(memory, FILES, "alice", NoteInput(text="walrus walrus", key=f"f{number}", hint="walrus"))
+        write_as(memory, ASSISTANT, "alice", NoteInput(text="walrus", hint="walrus"))
     agent = memory.agent("bot", user="alice")
     for query in ("walrus", ""):
         assert found(agent, query, spaces=["user:alice"], limit=1) == ["note"]
@@ -342,7 +342,7 @@ def test_the_order_does_not_tell_what_a_private_room_holds(memory: Memory, alice
     agent = memory.agent("bot", user="alice")
     before = [(hit.key, hit.score) for hit in agent.recall("walrus budget", spaces=["user:alice"])]
     for number in range(6):
-        write_as(memory, FILES, "alice", Draft(text=f"{word} secret {number}", key=f"f{number}"))
+        write_as(memory, FILES, "alice", NoteInput(text=f"{word} secret {number}", key=f"f{number}"))
     after = [(hit.key, hit.score) for hit in agent.recall("walrus budget", spaces=["user:alice"])]
     assert after == before
 
@@ -405,14 +405,14 @@ def test_internal_handler_cache_and_run_entries_never_show(memory: Memory, alice
     alice.remember("walrus", key="internal", in_context=False)
     handle_of(memory).store("handler", "walrus")
     handle_of(memory, session="s1").store("handler", "walrus")
-    write_as(memory, CACHE, "alice", Draft(text="walrus", key="cache", ttl=60))
-    write_as(memory, RUNS, "alice", Draft(text="walrus", key="runs"))
+    write_as(memory, CACHE, "alice", NoteInput(text="walrus", key="cache", ttl=60))
+    write_as(memory, RUNS, "alice", NoteInput(text="walrus", key="runs"))
     assert found(alice, "walrus") == found(alice, "") == []
 
 
 def test_file_and_assistant_rows_of_a_user_are_found_by_that_user_alone(memory: Memory, alice: Own) -> None:
-    write_as(memory, FILES, "alice", Draft(text="walrus file", key="file"))
-    write_as(memory, ASSISTANT, "alice", Draft(text="walrus row", hint="walrus"))
+    write_as(memory, FILES, "alice", NoteInput(text="walrus file", key="file"))
+    write_as(memory, ASSISTANT, "alice", NoteInput(text="walrus row", hint="walrus"))
     alice.share("user:bob", level="manage")
     assert len(found(alice, "walrus")) == 2
     for other in (memory.user("bob"), memory.agent("bot", user="alice")):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.memory import Memory, Own
 from holdfast.operations import rank
 from tests.doors.looking import keys
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.memory import Memory, Own
 from tests.doors.looking import engine_of, keys, refused, texts, unchanged
 from tests.doors.portal import Door
 from tests.support import FixedClock

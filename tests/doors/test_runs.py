@@ -11,12 +11,12 @@ from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller, Principal, PrincipalKind
 from holdfast.domain.profile import RUNS
 from holdfast.domain.run import LEARNABLE
-from holdfast.entrypoints.doors.calling import Context, Tool
-from holdfast.entrypoints.doors.handle import Handle
-from holdfast.entrypoints.python import Memory
-from holdfast.operations.draft import Draft
+from holdfast.entrypoints.python.handle import Handle
+from holdfast.entrypoints.python.memory import Memory
+from holdfast.entrypoints.python.tool_context import Context, Tool
+from holdfast.operations.notes import NoteInput
 from holdfast.operations.read import Listing, list_entries
-from holdfast.operations.record import record
+from holdfast.operations.tool_runs import record
 from tests.doors.looking import engine_of, keys, refused, unchanged, write_as
 from tests.doors.portal import Door
 from tests.support import FixedClock
@@ -266,7 +266,7 @@ def test_nothing_that_a_caller_can_write_alters_what_is_learned(memory: Memory) 
 
 def test_a_row_that_cannot_be_read_as_a_run_is_left_out(memory: Memory) -> None:
     for body in (b"not json", b"[]", b"{}", b'{"inputs": 1}'):
-        write_as(memory, RUNS, "alice", Draft(body, f"pack_history/x/{body!r}", category="pack_history"))
+        write_as(memory, RUNS, "alice", NoteInput(body, f"pack_history/x/{body!r}", category="pack_history"))
     assert memory.user("alice").facts.defaults().recent == ()
 
 

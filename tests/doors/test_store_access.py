@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 from tests.doors.looking import refusal, refused, unchanged
 from tests.doors.portal import Door
 from tests.doors.test_stores import create, keys, value

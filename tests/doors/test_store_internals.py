@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 from tests.doors.looking import refused, unchanged
 from tests.doors.models import agent_model
 from tests.doors.test_stores import create, keys, value

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 from tests.doors.looking import refused, unchanged
 from tests.doors.test_stores import create
 

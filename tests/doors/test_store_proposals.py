@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 from tests.doors.looking import refused
 from tests.doors.models import agent_model, model_of
 from tests.doors.portal import Door

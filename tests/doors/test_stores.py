@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 from tests.doors.looking import refusal, refused, unchanged
 from tests.doors.portal import Door
 from tests.support import FixedClock

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from holdfast import Cache
-from holdfast.entrypoints.doors.calling import Context
-from holdfast.entrypoints.doors.handle import AsyncHandle, Handle
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.handle import AsyncHandle, Handle
+from holdfast.entrypoints.python.memory import Memory
+from holdfast.entrypoints.python.tool_context import Context
 from tests.doors.portal import Door
 
 FIVE_MINUTES = Cache(ttl=300)

@@ -17,11 +17,11 @@ from holdfast import Cache
 from holdfast.domain.errors import Backend, InvalidField
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller, Principal, PrincipalKind
-from holdfast.entrypoints.doors.calling import Context
-from holdfast.entrypoints.doors.handle import Handle
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.handle import Handle
+from holdfast.entrypoints.python.memory import Memory
+from holdfast.entrypoints.python.tool_context import Context
 from holdfast.operations.read import Listing, list_entries
-from holdfast.surfaces.cached import CachedCalls
+from holdfast.vocabularies.cached import CachedCalls
 from tests.doors.looking import engine_of, keys, refused, unchanged
 from tests.doors.portal import Door
 from tests.support import FixedClock

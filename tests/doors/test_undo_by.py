@@ -11,7 +11,7 @@ import pytest
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.times import to_datetime
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.memory import Memory, Own
 from tests.doors.looking import keys, refused
 from tests.doors.models import agent_model, model_of
 from tests.support import FixedClock

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from holdfast.entrypoints.python import Own
+from holdfast.entrypoints.python.memory import Own
 from holdfast.operations import settle
 from tests.doors.embedders import HERE, Switchboard
 from tests.doors.looking import derived_from, keys, refused

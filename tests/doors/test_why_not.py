@@ -5,8 +5,8 @@ from uuid import UUID
 import pytest
 
 from holdfast.domain.profile import FILES
-from holdfast.entrypoints.python import Memory, Own
-from holdfast.operations.draft import Draft
+from holdfast.entrypoints.python.memory import Memory, Own
+from holdfast.operations.notes import NoteInput
 from tests.doors.embedders import HERE
 from tests.doors.looking import handle_of, keys, quarantine, refused, unchanged, write_as
 from tests.doors.portal import Door
@@ -54,7 +54,7 @@ def test_what_one_may_not_see_and_what_does_not_exist_are_told_alike(
         gone,
         expired,
     ]
-    private = write_as(memory, FILES, "bob", Draft(text="walrus", key="file")).id
+    private = write_as(memory, FILES, "bob", NoteInput(text="walrus", key="file")).id
     bob.share("user:alice", level="search")
     own = alice.why_not("walrus", theirs[0])
     assert own.stage == "shown"
@@ -83,7 +83,7 @@ def test_ones_own_entry_that_is_trashed_internal_or_gone_is_at_identity_and_an_e
 
 
 def test_a_private_row_in_a_space_one_may_enter_is_at_identity(memory: Memory, alice: Own) -> None:
-    private = write_as(memory, FILES, "alice", Draft(text="walrus", key="file")).id
+    private = write_as(memory, FILES, "alice", NoteInput(text="walrus", key="file")).id
     note = keep(alice, "walrus", key="note")
     assert private is not None
     agent = memory.agent("bot", user="alice")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.search.embedding.gte import OnnxEmbedder
+from holdfast.recall.embedding.onnx_embedder import OnnxEmbedder
 from tests.fetched_model import fetched_model
 
 

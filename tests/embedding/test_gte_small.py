@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from holdfast.contracts.embedder import EmbedderBroken
-from holdfast.search.embedding.choose import local_models, open_embedder
-from holdfast.search.embedding.gte import OnnxEmbedder
-from holdfast.search.embedding.models import GTE_SMALL, hash_of
+from holdfast.recall.embedding.choose import local_models, open_embedder
+from holdfast.recall.embedding.models import GTE_SMALL, hash_of
+from holdfast.recall.embedding.onnx_embedder import OnnxEmbedder
 from holdfast.settings import load
 from tests.fetched_model import fetched_model
 
@@ -157,7 +157,7 @@ def test_a_file_that_is_no_model_is_broken_even_if_the_manifest_agrees(tmp_path:
 
 def test_onnxruntime_reports_to_nobody_and_keeps_no_device_id(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from holdfast.search.embedding.gte import OnnxEmbedder;"
+        "import sys; from pathlib import Path; from holdfast.recall.embedding.onnx_embedder import OnnxEmbedder;"
         "OnnxEmbedder(Path(sys.argv[1])).embed('text');"
         "from holdfast.search.embedding import quantise; quantise.quantise_apart(Path('none'), Path('none'))"
     )
@@ -179,7 +179,7 @@ def test_onnxruntime_reports_to_nobody_and_keeps_no_device_id(tmp_path: Path) ->
 
 def test_opening_loads_nothing_heavy() -> None:
     program = (
-        "import sys; from holdfast.settings import load; from holdfast.search.embedding.choose import open_embedder;"
+        "import sys; from holdfast.settings import load; from holdfast.recall.embedding.choose import open_embedder;"
         "print(open_embedder(load(embedder='default')).model_id, *sys.modules)"
     )
 

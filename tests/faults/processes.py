@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import holdfast
 from holdfast.contracts.rows import AuditRow
-from holdfast.storage.audit_link import audit_link
+from holdfast.storage.audit_chain import audit_link
 from tests.faults.worker import KEY
 from tests.security.raw import engine_of, run, written_terms
 

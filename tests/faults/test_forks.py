@@ -16,8 +16,8 @@ import pytest
 
 import holdfast
 from holdfast.domain.errors import Unavailable
-from holdfast.storage.forks import FORKED
-from holdfast.storage.sqlite import connections, handles
+from holdfast.storage.fork_guard import FORKED
+from holdfast.storage.sqlite import connections
 from holdfast.storage.sqlite.connections import FileConnections
 from holdfast.storage.sqlite.writer import Writer
 from tests.security.raw import DATABASE
@@ -135,7 +135,7 @@ def test_an_opening_that_fails_leaves_another_its_locks_and_no_handle_behind(
             with pytest.raises(MemoryError):
                 holdfast.open(tmp_path, sweep_seconds=0)
         assert _take_lock(tmp_path / DATABASE) == "refused"
-    assert handles._open == {}
+    assert connections._open == {}
 
 
 def test_an_opening_whose_writer_cannot_start_leaves_no_handle_behind(
@@ -148,7 +148,7 @@ def test_an_opening_whose_writer_cannot_start_leaves_no_handle_behind(
         broken.setattr(Writer, "__init__", fail)
         with pytest.raises(RuntimeError):
             holdfast.open(tmp_path, sweep_seconds=0)
-    assert handles._open == {}
+    assert connections._open == {}
     assert _take_lock(tmp_path / DATABASE) == "taken"
 
 

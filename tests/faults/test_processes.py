@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.storage.sqlite.erasing import copies_before_upgrades
+from holdfast.storage.sqlite.secure_erase import copies_before_upgrades
 from tests.faults.processes import LONG, Worker, at_once, check_whole, open_again
 from tests.security.raw import DATABASE, files, run
 

@@ -16,15 +16,15 @@ import httpx2
 import uvicorn
 
 import holdfast
-from holdfast.contracts.clock import Clock
-from holdfast.entrypoints.http.agents import OpenDoor
+from holdfast.contracts.host import Clock
 from holdfast.entrypoints.http.app import create_app
+from holdfast.entrypoints.http.mcp_mount import OpenDoor
 from holdfast.entrypoints.http.protocol import TimedProtocol
 from holdfast.entrypoints.http.secret import Secret
 from holdfast.entrypoints.http.tokens import mint
 from holdfast.entrypoints.mcp.http import open_door
-from holdfast.entrypoints.opening import Running
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
+from holdfast.entrypoints.python.running import Running
 from holdfast.settings import load
 from tests.doors.looking import unchanged
 from tests.support import FixedClock

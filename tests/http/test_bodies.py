@@ -11,7 +11,7 @@ import pytest
 from holdfast.domain.errors import InvalidJson, TooLarge
 from holdfast.entrypoints.http.bodies import read_json
 from holdfast.entrypoints.plain_json import LARGE, MOST_VALUES
-from holdfast.surfaces.wire.fields import MOST_ITEMS
+from holdfast.vocabularies.wire.fields import MOST_ITEMS
 from tests.http.serving import REQUEST_BYTES, Service, code
 
 JSON = {"content-type": "application/json"}

@@ -21,8 +21,8 @@ from holdfast.domain.limits import Limits, check_hint, check_key, check_tags, ch
 from holdfast.domain.principal import is_subject
 from holdfast.entrypoints.http.claims import Reason
 from holdfast.entrypoints.http.routes import BASE, ROUTES
-from holdfast.surfaces.store_requests import ACTIONS, COMMANDS, parse
-from holdfast.surfaces.wire.words import LINE, NAME, NO_NUL, NOT_BLANK, NOT_SPACE, SUBJECT, TAG
+from holdfast.vocabularies.store_requests import ACTIONS, COMMANDS, parse
+from holdfast.vocabularies.wire.words import LINE, NAME, NO_NUL, NOT_BLANK, NOT_SPACE, SUBJECT, TAG
 from tests.http.serving import Service, serving
 
 LONG = os.environ.get("HOLDFAST_FAULTS") == "long"

@@ -13,7 +13,7 @@ import pytest
 import holdfast
 from holdfast import Client
 from holdfast.domain.errors import Unavailable
-from holdfast.entrypoints.opening import Running, open_settings
+from holdfast.entrypoints.python.running import Running, open_settings
 from holdfast.settings import load
 from holdfast.storage.sqlite import store
 from tests.http.serving import Service, code, serving_running

@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 from holdfast import AsyncClient, Client
-from holdfast.operations.answers import Outcome
+from holdfast.operations.results import Outcome
 from tests.http.serving import Service
 
 NAN = float("nan")

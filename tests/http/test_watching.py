@@ -15,8 +15,8 @@ import pytest
 
 from holdfast.domain.errors import Backend
 from holdfast.entrypoints.http import server
-from holdfast.entrypoints.http.watch import JsonLines
-from holdfast.entrypoints.opening import Running
+from holdfast.entrypoints.http.metrics import JsonLines
+from holdfast.entrypoints.python.running import Running
 from tests.http.serving import PATIENCE, Service, serving
 
 HOSTILE = 'zebra\r\n{"level": "error"}\u2028 quagga'
@@ -107,7 +107,7 @@ def test_a_surprise_is_logged_with_its_place_and_without_its_words(
         except KeyError as inner:
             raise RuntimeError(f"cannot use {HOSTILE}") from inner
 
-    monkeypatch.setattr(Running, "seat", fail)
+    monkeypatch.setattr(Running, "session", fail)
     answered = service.send("remember", {"text": HOSTILE})
     monkeypatch.undo()
 
@@ -212,7 +212,7 @@ def test_a_refusal_of_the_closed_family_says_its_code_in_the_log(
     def fail(*_: object) -> None:
         raise Backend("The store is broken.")
 
-    monkeypatch.setattr(Running, "seat", fail)
+    monkeypatch.setattr(Running, "session", fail)
     service.ask("GET", "entries")
     monkeypatch.undo()
     assert [(line["status"], line["code"]) for line in log.lines(1)] == [(500, "backend")]

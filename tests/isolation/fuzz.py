@@ -11,7 +11,7 @@ from random import Random
 
 import holdfast
 from holdfast.entrypoints.http.app import create_app
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 from holdfast.settings import load
 from tests.doors.served import SECRET, START
 from tests.isolation import probes, steps

@@ -119,7 +119,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Target:
+class EntryName:
     """An entry as a caller names it: by its id, or by a key in a space as they call it."""
 
     id: str | None = None
@@ -128,7 +128,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Draft:
+class NoteInput:
     """What remember is asked; None: not said."""
 
     text: str
@@ -194,7 +194,7 @@ class Receipt:
 
 
 Grants = dict[tuple[Space, str, str], Given]
-Entered = tuple[Space, int, str]
+Access = tuple[Space, int, str]
 """A space, the level held there, and why."""
 
 
@@ -312,7 +312,7 @@ class Model:
         writes: bool,
         forgets: bool = False,
         shows: bool = False,
-    ) -> Entered:
+    ) -> Access:
         entered = []
         for space in self.meant(actor, ref):
             try:
@@ -336,7 +336,7 @@ class Model:
         writes: bool,
         forgets: bool = False,
         shows: bool = False,
-    ) -> Entered:
+    ) -> Access:
         """`shows`: a write whose answer shows the entry, which must then be theirs to read."""
         own_data = forgets and space.owner == actor.principal
         allowed = self.may(actor, writes=writes) and (not shows or self.may(actor, writes=False))
@@ -363,8 +363,8 @@ class Model:
         return next((space for space in self.spaces if space.id[:-8] == id[:-8]), None)
 
     def seek(
-        self, actor: Actor, target: Target, *, writes: bool, forgets: bool = False, shows: bool = False
-    ) -> Entered:
+        self, actor: Actor, target: EntryName, *, writes: bool, forgets: bool = False, shows: bool = False
+    ) -> Access:
         needed = READWRITE if writes else READ
         if target.id is None:
             return self.enter(actor, target.ref, needed, writes=writes, forgets=forgets, shows=shows)
@@ -399,7 +399,7 @@ class Model:
             ):
                 yield row
 
-    def look_up(self, actor: Actor, space: Space, target: Target, rooms: tuple[str, ...] = ROOMS) -> Row:
+    def look_up(self, actor: Actor, space: Space, target: EntryName, rooms: tuple[str, ...] = ROOMS) -> Row:
         """By id, or by key the caller's own, else in the first room, else the newest."""
         found = [row for row in self.live(actor, space, rooms) if _meant(row, target)]
         if not found:
@@ -409,7 +409,7 @@ class Model:
             key=lambda row: (row.owner != actor.principal, row.partition != rooms[0], -row.head.seq),
         )
 
-    def get(self, actor: Actor, target: Target, rooms: tuple[str, ...] = ROOMS) -> Row:
+    def get(self, actor: Actor, target: EntryName, rooms: tuple[str, ...] = ROOMS) -> Row:
         space, _, _ = self.seek(actor, target, writes=False)
         return self.look_up(actor, space, target, rooms)
 
@@ -520,7 +520,7 @@ class Model:
         return None if ttl is None else self.now + ttl * SECOND
 
     def remember(
-        self, actor: Actor, ref: str | None, partition: str, draft: Draft
+        self, actor: Actor, ref: str | None, partition: str, draft: NoteInput
     ) -> tuple[Space, Callable[[str], Kept]]:
         space, level, _ = self.enter(actor, ref, READWRITE, writes=True)
         if draft.always and not self.may_flag(actor, space, level):
@@ -528,12 +528,12 @@ class Model:
         expires = self.expiry(partition, draft.ttl)
         old = None
         if draft.supersedes is not None:
-            old = self.seek(actor, Target(id=draft.supersedes), writes=True)
+            old = self.seek(actor, EntryName(id=draft.supersedes), writes=True)
 
         def write(made_key: str) -> Kept:
             superseded = None
             if old is not None:
-                superseded = self.look_up(actor, old[0], Target(id=draft.supersedes), (partition,))
+                superseded = self.look_up(actor, old[0], EntryName(id=draft.supersedes), (partition,))
                 self._require_delete(actor, superseded, old[1])
             kept = self._put(actor, space, level, partition, draft, expires, made_key)
             if superseded is not None and superseded is not kept.row:
@@ -549,7 +549,7 @@ class Model:
         space: Space,
         level: int,
         partition: str,
-        draft: Draft,
+        draft: NoteInput,
         expires: int | None,
         made_key: str,
     ) -> Kept:
@@ -574,7 +574,7 @@ class Model:
         return Kept(own, False, own.revision, expires)
 
     def _create(
-        self, actor: Actor, space: Space, partition: str, key: str, draft: Draft, expires: int | None
+        self, actor: Actor, space: Space, partition: str, key: str, draft: NoteInput, expires: int | None
     ) -> Kept:
         born = self.seq + 1
         row = Row(space, actor.principal, partition, born, self.now, [])
@@ -593,7 +593,7 @@ class Model:
         self.rows.append(row)
         return Kept(row, True, 1, expires)
 
-    def _said_again(self, row: Row, draft: Draft, expires: int | None, always: bool) -> State:
+    def _said_again(self, row: Row, draft: NoteInput, expires: int | None, always: bool) -> State:
         """What is left out stays as it was, but for the expiry; facts and what is kept from models are said anew."""
         old = row.head
         if row.partition in ("facts", "internal"):
@@ -610,13 +610,15 @@ class Model:
             always=always,
         )
 
-    def _found(self, actor: Actor, target: Target, space: Space, expected: int | None) -> Row:
+    def _found(self, actor: Actor, target: EntryName, space: Space, expected: int | None) -> Row:
         row = self.look_up(actor, space, target)
         if expected is not None and expected != row.revision:
             raise Refused("precondition_failed")
         return row
 
-    def edit(self, actor: Actor, target: Target, changes: Changes, expected: int | None) -> Callable[[], Row]:
+    def edit(
+        self, actor: Actor, target: EntryName, changes: Changes, expected: int | None
+    ) -> Callable[[], Row]:
         space, level, _ = self.seek(actor, target, writes=True, shows=True)
         if changes.always is not None and not self.may_flag(actor, space, level):
             raise Refused("access_denied")
@@ -653,7 +655,9 @@ class Model:
             always=old.always if changes.always is None else changes.always,
         )
 
-    def renew(self, actor: Actor, target: Target, ttl: int | None, expected: int | None) -> Callable[[], Row]:
+    def renew(
+        self, actor: Actor, target: EntryName, ttl: int | None, expected: int | None
+    ) -> Callable[[], Row]:
         space, _, _ = self.seek(actor, target, writes=True, shows=True)
 
         def write() -> Row:
@@ -669,7 +673,7 @@ class Model:
         return write
 
     def replace(
-        self, actor: Actor, target: Target, old: str, new: str, expected: int | None
+        self, actor: Actor, target: EntryName, old: str, new: str, expected: int | None
     ) -> Callable[[], tuple[Row, int]]:
         space, level, _ = self.seek(actor, target, writes=True, shows=True)
 
@@ -685,7 +689,7 @@ class Model:
         return write
 
     def rename(
-        self, actor: Actor, target: Target, key: str, to_ref: str | None, expected: int | None
+        self, actor: Actor, target: EntryName, key: str, to_ref: str | None, expected: int | None
     ) -> Callable[[], Row]:
         space, level, _ = self.seek(actor, target, writes=True, shows=True)
         there, there_level = space, level
@@ -726,7 +730,9 @@ class Model:
         self._remove(row)
         return self._append(moved, actor, state, "renamed")
 
-    def undo(self, actor: Actor, target: Target, to: int | None, expected: int | None) -> Callable[[], Row]:
+    def undo(
+        self, actor: Actor, target: EntryName, to: int | None, expected: int | None
+    ) -> Callable[[], Row]:
         if to is not None and to < 1:
             raise Refused("invalid_field")
         space, level, _ = self.seek(actor, target, writes=True, shows=True)
@@ -752,7 +758,7 @@ class Model:
 
     # Removing
 
-    def trash(self, actor: Actor, target: Target, expected: int | None) -> Callable[[], Row]:
+    def trash(self, actor: Actor, target: EntryName, expected: int | None) -> Callable[[], Row]:
         space, level, _ = self.seek(actor, target, writes=True, shows=True)
 
         def write() -> Row:
@@ -764,7 +770,7 @@ class Model:
 
         return write
 
-    def restore(self, actor: Actor, target: Target) -> Callable[[], Row]:
+    def restore(self, actor: Actor, target: EntryName) -> Callable[[], Row]:
         space, level, _ = self.seek(actor, target, writes=True, shows=True)
 
         def write() -> Row:
@@ -781,7 +787,7 @@ class Model:
 
         return write
 
-    def purge(self, actor: Actor, target: Target, expected: int | None) -> Callable[[], int]:
+    def purge(self, actor: Actor, target: EntryName, expected: int | None) -> Callable[[], int]:
         space, level, _ = self.seek(actor, target, writes=True)
 
         def write() -> int:
@@ -794,7 +800,7 @@ class Model:
 
         return write
 
-    def forget(self, actor: Actor, target: Target, rooms: tuple[str, ...]) -> Callable[[], int]:
+    def forget(self, actor: Actor, target: EntryName, rooms: tuple[str, ...]) -> Callable[[], int]:
         """Like purging, but to find nothing is no refusal."""
         try:
             space, level, _ = self.seek(actor, target, writes=True, forgets=True)
@@ -809,7 +815,7 @@ class Model:
         return write
 
     def _removable(
-        self, actor: Actor, space: Space, level: int, target: Target, rooms: tuple[str, ...]
+        self, actor: Actor, space: Space, level: int, target: EntryName, rooms: tuple[str, ...]
     ) -> list[Row]:
         """The live entry meant and, by key, all that was trashed under it, the last first; of these what may be
         removed, if any."""
@@ -823,7 +829,7 @@ class Model:
         return [row for row in found if self._may_delete(actor, row, level)] or found
 
     def _over(
-        self, actor: Actor, space: Space, level: int, target: Target, rooms: tuple[str, ...]
+        self, actor: Actor, space: Space, level: int, target: EntryName, rooms: tuple[str, ...]
     ) -> list[Row]:
         """What has expired and waits for a sweep is there for those alone who may remove it."""
         rows = [
@@ -1013,7 +1019,7 @@ class Model:
         return kept_back or not self.standing(actor, changed.space)
 
 
-def _meant(row: Row, target: Target) -> bool:
+def _meant(row: Row, target: EntryName) -> bool:
     return row.id == target.id if target.id is not None else row.head.key == target.key
 
 

@@ -20,13 +20,13 @@ from tests.isolation.model import (
     ROOMS,
     SEARCH,
     Changes,
-    Draft,
+    EntryName,
     Given,
     Kept,
+    NoteInput,
     Refused,
     Row,
     Space,
-    Target,
     Wanted,
 )
 from tests.isolation.world import CATEGORIES, KEYS, TAGS, World, moment, revision_of
@@ -51,21 +51,21 @@ def step(weight: int) -> Callable[[Step], Step]:
 # How an entry is named
 
 
-def _named(world: World, actor: Actor, level: int) -> tuple[Target, str, dict[str, str]]:
+def _named(world: World, actor: Actor, level: int) -> tuple[EntryName, str, dict[str, str]]:
     """A target, the path that names it, and the fields that do."""
     if world.chance(0.65):
         id = world.address(actor, level)
-        return Target(id=id), f"entries/{quote(id, safe='')}", {}
+        return EntryName(id=id), f"entries/{quote(id, safe='')}", {}
     row = world.row_for(actor, level)
     if row is not None and world.chance(0.7):
         ref, key = world.ref_of(actor, row.space), row.head.key
     else:
         ref, key = world.place(actor, level), world.rng.choice(KEYS)
     said = {"key": key} | ({} if ref is None else {"space": ref})
-    return Target(key=key, ref=ref), "entry", said
+    return EntryName(key=key, ref=ref), "entry", said
 
 
-def _expected(world: World, target: Target) -> tuple[int | None, dict[str, str]]:
+def _expected(world: World, target: EntryName) -> tuple[int | None, dict[str, str]]:
     """A revision that the change is bound to: the right one, whoever's it is, or another."""
     if not world.chance(0.25):
         return None, {"if-match": "*"} if world.chance(0.03) else {}
@@ -80,7 +80,7 @@ def _repeatable(world: World, headers: dict[str, str]) -> dict[str, str]:
     return headers
 
 
-def _bound(name: str, said: dict[str, Any], target: Target, expected: int | None) -> object:
+def _bound(name: str, said: dict[str, Any], target: EntryName, expected: int | None) -> object:
     """What an idempotency key is bound to."""
     asked = {**said, "id": target.id, "key": target.key, "space": target.ref, "expected": expected}
     return name, tuple(sorted((field, repr(value)) for field, value in asked.items() if value is not None))
@@ -105,10 +105,10 @@ def _category(world: World, share: float) -> str | None:
 # Remember
 
 
-def _draft(world: World, actor: Actor, *, fact: bool = False) -> Draft:
+def _draft(world: World, actor: Actor, *, fact: bool = False) -> NoteInput:
     crowded = sum(row.space is world.model.own(actor) for row in world.model.rows) > 25
     supersedes = None if fact or not world.chance(0.05) else world.address(actor, READWRITE)
-    return Draft(
+    return NoteInput(
         world.text(),
         world.key() if fact or crowded or world.chance(0.92) else None,
         hint=None if fact or not world.chance(0.3) else f"about {world.marks.new()}",
@@ -122,7 +122,7 @@ def _draft(world: World, actor: Actor, *, fact: bool = False) -> Draft:
     )
 
 
-def _said(draft: Draft, ref: str | None) -> dict[str, Any]:
+def _said(draft: NoteInput, ref: str | None) -> dict[str, Any]:
     said = {
         "text": draft.text,
         "key": draft.key,
@@ -148,7 +148,7 @@ def remember(world: World) -> None:
     headers = _repeatable(world, {})
     if headers and world.chance(0.5):  # the very same request again, or somebody else's
         said = {"text": "said by everybody", "key": "again"}
-        draft, ref, partition = Draft("said by everybody", "again"), None, "notes"
+        draft, ref, partition = NoteInput("said by everybody", "again"), None, "notes"
 
     def prepare(answer: Answer) -> Callable[[], Kept]:
         _, write = world.model.remember(actor, ref, partition, draft)
@@ -242,7 +242,7 @@ def plant_private(world: World) -> None:
     open_to = [space for space in world.model.spaces if world.model.level(actor, space) >= READWRITE]
     shared = [space for space in open_to if space.kind == "user"] or open_to
     space = world.rng.choice(shared if world.chance(0.7) else open_to)
-    draft = Draft(world.text(), hint=f"about {world.marks.new()}")
+    draft = NoteInput(world.text(), hint=f"about {world.marks.new()}")
     world.plant(actor, space, world.key(), draft)
 
 
@@ -308,7 +308,7 @@ def similar(world: World) -> None:
     if private and world.chance(0.3):  # with what lies beside it, of others
         row = world.rng.choice(private)
         actor = next(each for each in ACTORS if each.principal == row.owner)
-        target, path, said = Target(id=row.id), f"entries/{row.id}", {}
+        target, path, said = EntryName(id=row.id), f"entries/{row.id}", {}
     answer = world.ask(actor, Request("GET", f"{path}/similar", (*said.items(), ("limit", "50"))))
     try:
         row = world.model.get(actor, target)
@@ -582,7 +582,7 @@ def facts(world: World) -> None:
     row = world.some_row()
     key = row.head.key if row is not None and world.chance(0.6) else world.rng.choice(KEYS)
     kind = world.rng.choice(("fact", "key", "prefix", "page", "history", "query"))
-    target, own = Target(key=key), world.model.own(actor)
+    target, own = EntryName(key=key), world.model.own(actor)
     match kind:
         case "fact":
             answer = world.ask(actor, Request("GET", "memory/fact", (("key", key),)))
@@ -797,7 +797,7 @@ def restore(world: World) -> None:
     target, path, said = _named(world, actor, READWRITE)
     trash = [row for row in world.model.rows if row.trashed_us is not None]
     if trash and world.chance(0.7):
-        target, path, said = Target(id=(id := world.rng.choice(trash).id)), f"entries/{id}", {}
+        target, path, said = EntryName(id=(id := world.rng.choice(trash).id)), f"entries/{id}", {}
     request = Request("POST", f"{path}/restore", body=dict(said), headers=_repeatable(world, {}))
     world.write(
         actor,
@@ -815,10 +815,12 @@ def forget(world: World) -> None:
     rooms: tuple[str, ...] = ROOMS if surface == "forget" else ("facts",)
     row = world.some_row()
     if world.chance(0.5):
-        target, rooms = Target(id=world.address(actor, READWRITE)), EVERY_ROOM
+        target, rooms = EntryName(id=world.address(actor, READWRITE)), EVERY_ROOM
         scope = f"id:{target.id}"
     else:
-        target = Target(key=row.head.key if row is not None and world.chance(0.6) else world.rng.choice(KEYS))
+        target = EntryName(
+            key=row.head.key if row is not None and world.chance(0.6) else world.rng.choice(KEYS)
+        )
         scope = f"key:{target.key}"
     request = Request("POST", surface, body={"scope": scope}, headers=_repeatable(world, {}))
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 from tests.doors.served import Host
 from tests.isolation.calling import Caller, OverSocket
 from tests.isolation.fuzz import run

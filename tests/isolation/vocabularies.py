@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from holdfast.domain.errors import HoldfastError
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.memory import Memory, Own
 from tests.support import FixedClock
 
 NOTHING, SEARCH, READ, READWRITE, MANAGE = range(5)

@@ -13,9 +13,9 @@ from uuid import UUID
 from holdfast.domain.principal import Caller as EngineCaller
 from holdfast.domain.principal import parse_grantee
 from holdfast.domain.profile import ASSISTANT
-from holdfast.entrypoints.python import Memory
-from holdfast.operations.draft import Asked
-from holdfast.operations.draft import Draft as EngineDraft
+from holdfast.entrypoints.python.memory import Memory
+from holdfast.operations.notes import Asked
+from holdfast.operations.notes import NoteInput as EngineDraft
 from holdfast.operations.remember import remember as engine_remember
 from holdfast.operations.work import Write
 from tests.isolation import markers
@@ -26,9 +26,9 @@ from tests.isolation.model import (
     READ,
     READWRITE,
     RECEIPT_US,
-    Draft,
     Kept,
     Model,
+    NoteInput,
     Receipt,
     Refused,
     Row,
@@ -379,7 +379,7 @@ class World:
         self.check(answer.status == 200, str(answer))
         said = answer.json
         self.model.spaces.append(Space(kind, ref, owner, said["space"], members))
-        _, write = self.model.remember(actor, said["space"], "notes", Draft(text, "first"))
+        _, write = self.model.remember(actor, said["space"], "notes", NoteInput(text, "first"))
         self.kept(said, write(said["key"]))
         self._suspects.clear()
         self.trace.clear()
@@ -400,7 +400,7 @@ class World:
         self.equal(found, expected, "remembered")
         return row
 
-    def plant(self, actor: Actor, space: Space, key: str, draft: Draft) -> None:
+    def plant(self, actor: Actor, space: Space, key: str, draft: NoteInput) -> None:
         """An entry in a room that is its owner's alone in a user's space."""
         engine = self.memory.running.opened.engine
         assert engine is not None

@@ -14,8 +14,8 @@ from mcp_types import INVALID_PARAMS, PromptReference, ResourceTemplateReference
 import holdfast
 from holdfast.domain.partition import Partition
 from holdfast.domain.profile import CORE
-from holdfast.entrypoints.python import Memory, Own
-from holdfast.operations.draft import Draft
+from holdfast.entrypoints.python.memory import Memory, Own
+from holdfast.operations.notes import NoteInput
 from tests.doors.looking import quarantine, write_as
 from tests.http.serving import Service, serving_running
 from tests.mcp.talking import call, refused, talk, text
@@ -197,7 +197,7 @@ def hidden() -> Iterator[Hidden]:
     alice.trash("h/trashed")
     quarantine(memory, UUID(ids["quarantined"]))
     for kind, room in (("run", Partition.RUNS), ("cache", Partition.CACHE), ("handler", Partition.HANDLER)):
-        draft = Draft(f"{WORD} {kind}", f"h/{kind}", category=f"c-{kind}")
+        draft = NoteInput(f"{WORD} {kind}", f"h/{kind}", category=f"c-{kind}")
         ids[kind] = str(write_as(memory, replace(CORE, partition=room), "alice", draft).id)
     clock.advance(seconds=10)
     shown = kept("shown")

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 
 from holdfast.domain.context import estimate_tokens
 from holdfast.entrypoints.mcp.tools import SURFACES, surface_named
-from holdfast.search.embedding.models import TOKENIZER_FILE
+from holdfast.recall.embedding.models import TOKENIZER_FILE
 from tests.fetched_model import model_folder
 from tests.http.serving import Service
 from tests.mcp.talking import NOBODY, Person, call, code, refused, talk, text

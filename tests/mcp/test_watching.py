@@ -10,11 +10,11 @@ import pytest
 from mcp.shared.exceptions import MCPDeprecationWarning
 
 import holdfast
-from holdfast.entrypoints.mcp import watching as watching_module
+from holdfast.entrypoints.mcp import subscriptions as watching_module
 from holdfast.entrypoints.mcp.http import AgentDoor
-from holdfast.entrypoints.mcp.watching import Watching
-from holdfast.entrypoints.opening import Running
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.mcp.subscriptions import Watching
+from holdfast.entrypoints.python.memory import Memory
+from holdfast.entrypoints.python.running import Running
 from tests.http.serving import Service, serving_running
 from tests.mcp.talking import connected
 from tests.support import FixedClock

@@ -10,7 +10,7 @@ import holdfast
 from holdfast.domain.partition import Partition
 from holdfast.entrypoints.mirror.names import folder_of
 from holdfast.entrypoints.mirror.watching import Mirror, nothing
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.memory import Memory, Own
 
 KEY = "5e" * 32
 

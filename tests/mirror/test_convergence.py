@@ -16,7 +16,7 @@ import pytest
 
 import holdfast
 from holdfast.entrypoints.mirror.watching import Mirror
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.memory import Memory, Own
 from tests.mirror.desk import KEY, Desk, said
 
 LONG = os.environ.get("HOLDFAST_FAULTS") == "long"

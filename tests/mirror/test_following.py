@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.contracts.rows import EntryRow, Visible
 from holdfast.entrypoints.mirror.sync import DELETIONS
-from holdfast.storage.sealed import Head, Sealed
+from holdfast.storage.sealed_store import OpenedRow, SealedStore
 from tests.mirror.desk import Desk, said
 
 
@@ -275,13 +275,13 @@ def test_a_look_opens_what_changed_and_not_every_memory_again(
         desk.upsert(f"n{number}", "x")
     desk.look(2)
     opened: list[int] = []
-    heads = Sealed.heads
+    heads = SealedStore.heads
 
-    def counted(sealed: Sealed, visible: Visible, rows: Sequence[EntryRow]) -> list[Head]:
+    def counted(sealed: SealedStore, visible: Visible, rows: Sequence[EntryRow]) -> list[OpenedRow]:
         opened.append(len(rows))
         return heads(sealed, visible, rows)
 
-    monkeypatch.setattr(Sealed, "heads", counted)
+    monkeypatch.setattr(SealedStore, "heads", counted)
     desk.alice.remember("a note beside them")
     desk.look()
     assert sum(opened) == 0

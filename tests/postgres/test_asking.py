@@ -13,8 +13,8 @@ import pytest
 from holdfast.contracts.rows import SpaceState
 from holdfast.domain.errors import Backend, Unavailable
 from holdfast.storage.postgres import entries
-from holdfast.storage.postgres.asking import Asked, numbered
 from holdfast.storage.postgres.connections import Patience
+from holdfast.storage.postgres.pipeline import Asked, numbered
 from holdfast.storage.postgres.store import PostgresStore, open_database
 from tests.conformance.rows import HERE, NOWHERE, THERE, entry_row, insert, make_spaces, seen
 from tests.postgres.test_faults import _end_connections

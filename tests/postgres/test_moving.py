@@ -13,9 +13,9 @@ import holdfast
 from holdfast.contracts.rows import EntryRow
 from holdfast.contracts.storage import Transaction
 from holdfast.domain.errors import Conflict
-from holdfast.entrypoints.moving import move_store
-from holdfast.entrypoints.python import Memory
-from holdfast.storage import moving_space
+from holdfast.entrypoints.python.memory import Memory
+from holdfast.entrypoints.python.migrate_store import move_store
+from holdfast.storage import migrate_store
 from holdfast.storage.keyring import SpaceKeys
 from holdfast.storage.postgres.store import open_database
 from tests.doors import embedders
@@ -62,7 +62,7 @@ def told(memory: Memory) -> dict[str, object]:
     seen: dict[str, object] = {}
     for own in (memory.user("alice"), memory.user("bob"), memory.agent("helper")):
         for space in own.spaces():
-            name = f"{own._seat.caller.principal} {space.ref}"
+            name = f"{own._session.caller.principal} {space.ref}"
             where = None if space.kind in ("user", "agent") else space.id
             entries = own.list(space=where, limit=1_000)
             seen[f"{name} list"] = list(entries)
@@ -119,8 +119,8 @@ class Stopping:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.rows: list[int] = []
         self.at: int | None = None
-        self._real = moving_space._put_entries
-        monkeypatch.setattr(moving_space, "_put_entries", self._put)
+        self._real = migrate_store._put_entries
+        monkeypatch.setattr(migrate_store, "_put_entries", self._put)
 
     def _put(self, tx: Transaction, space: UUID, keys: SpaceKeys, rows: Sequence[EntryRow]) -> None:
         if len(self.rows) == self.at:
@@ -144,7 +144,7 @@ def stopped(
         stopping.rows, stopping.at = [], 3
         with pytest.raises(KeyboardInterrupt):
             move_store(*places, key=KEY)
-        assert max(stopping.rows) == moving_space.PAGE, "it stops after a page of a space that has more"
+        assert max(stopping.rows) == migrate_store.PAGE, "it stops after a page of a space that has more"
         stopping.at = None
         yield *places, stopping, whole
 
@@ -253,17 +253,17 @@ def test_how_far_it_is_is_told_within_a_space_too(source: Path) -> None:
 def test_a_row_that_was_lost_on_the_way_is_found_by_comparing(
     source: Path, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from holdfast.storage import moving
+    from holdfast.storage import migrate_store
 
     with empty_database() as database:
-        dsn, real = url_of(database), moving.compare
+        dsn, real = url_of(database), migrate_store.compare
 
         def lose_one(ours: object, target: object) -> object:
             with psycopg.connect(database, autocommit=True) as db:
                 db.execute(f"DELETE FROM holdfast.{part}".encode())
             return real(ours, target)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(moving, "compare", lose_one)
+        monkeypatch.setattr(migrate_store, "compare", lose_one)
         with pytest.raises(Conflict, match="differ in"):
             move_store(str(source), dsn, key=KEY)
 

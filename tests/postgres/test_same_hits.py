@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 import holdfast
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.memory import Memory, Own
 from tests.fetched_model import fetched_model
 from tests.postgres.databases import empty_database, url_of
 

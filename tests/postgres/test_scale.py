@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from holdfast.domain.errors import Backend
-from holdfast.storage.postgres import scale
+from holdfast.storage.postgres import citus
 from holdfast.storage.postgres.migrate import migrate
 from holdfast.storage.postgres.tables import BY_SPACE
 from tests.postgres.databases import empty_database
@@ -36,7 +36,7 @@ def fresh() -> Iterator[str]:
 def with_stand_ins(fresh: str, monkeypatch: pytest.MonkeyPatch) -> str:
     with psycopg.connect(fresh) as db:
         db.execute(STAND_INS.encode())
-    monkeypatch.setattr(scale, "_require_citus", lambda db: None)
+    monkeypatch.setattr(citus, "_require_citus", lambda db: None)
     return fresh
 
 
@@ -47,43 +47,43 @@ def called(dsn: str) -> list[str]:
 
 def test_without_citus_it_says_what_to_do(fresh: str) -> None:
     with pytest.raises(Backend, match="no Citus extension"):
-        scale.distribute(fresh)
+        citus.distribute(fresh)
 
 
 def test_tables_are_spread_by_space_together_and_small_ones_copied(
     with_stand_ins: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scale, "_plan", lambda db, statement: "Task Count: 1")
-    places = scale.distribute(with_stand_ins)
+    monkeypatch.setattr(citus, "_plan", lambda db, statement: "Task Count: 1")
+    places = citus.distribute(with_stand_ins)
     assert called(with_stand_ins)[:3] == [
         "holdfast.spaces by space_id with default",
         "holdfast.data_keys by space_id with holdfast.spaces",
         "holdfast.entries by space_id with holdfast.spaces",
     ]
     assert "holdfast.names everywhere" in called(with_stand_ins)
-    assert len(called(with_stand_ins)) == len(BY_SPACE) + len(scale.EVERYWHERE)
-    again = scale.distribute(with_stand_ins)
+    assert len(called(with_stand_ins)) == len(BY_SPACE) + len(citus.EVERYWHERE)
+    again = citus.distribute(with_stand_ins)
     assert again == places
-    assert len(called(with_stand_ins)) == len(BY_SPACE) + len(scale.EVERYWHERE)
+    assert len(called(with_stand_ins)) == len(BY_SPACE) + len(citus.EVERYWHERE)
 
 
 def test_tables_whose_look_ups_go_nowhere_in_particular_are_refused(with_stand_ins: str) -> None:
     with pytest.raises(Backend, match="does not go to one shard"):
-        scale.distribute(with_stand_ins)
+        citus.distribute(with_stand_ins)
 
 
 def test_every_statement_of_a_space_that_is_not_routed_to_one_shard_is_named(
     with_stand_ins: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each is explained with values, as PostgreSQL plans it; what Citus would add is a stand-in."""
-    real = scale._plan
+    real = citus._plan
 
-    def planned(db: scale.Db, statement: bytes) -> str:
+    def planned(db: citus.Db, statement: bytes) -> str:
         astray = b"SELECT count(*)" in statement and b"entries.key_id" in statement
         return real(db, statement) + f"\n  Task Count: {32 if astray else 1}"
 
-    monkeypatch.setattr(scale, "_plan", planned)
-    assert scale.distribute(with_stand_ins).not_routed == ["entries.count_locked"]
+    monkeypatch.setattr(citus, "_plan", planned)
+    assert citus.distribute(with_stand_ins).not_routed == ["entries.count_locked"]
 
 
 def test_every_table_has_its_place(fresh: str) -> None:
@@ -96,5 +96,5 @@ def test_every_table_has_its_place(fresh: str) -> None:
             """
         ).fetchall()
     assert sorted(table for (table,) in tables) == sorted(
-        [*BY_SPACE, *scale.EVERYWHERE, *scale.ON_THE_COORDINATOR]
+        [*BY_SPACE, *citus.EVERYWHERE, *citus.ON_THE_COORDINATOR]
     )

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import holdfast
 from holdfast.domain.errors import AccessDenied, InvalidField
 from holdfast.entrypoints.cli import app
-from holdfast.entrypoints.python import Memory
+from holdfast.entrypoints.python.memory import Memory
 from tests.postgres.databases import empty_database, url_of
 from tests.postgres.test_same_hits import KEY
 

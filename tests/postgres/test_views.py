@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.entrypoints.python import Memory, Own
+from holdfast.entrypoints.python.memory import Memory, Own
 from tests.postgres.databases import empty_database, url_of
 from tests.postgres.test_same_hits import KEY, fill, read, ticking
 
@@ -79,7 +79,7 @@ def test_what_is_too_large_to_be_opened_the_database_compares_with_nearly_the_sa
         here = [{hit.key: hit.score for hit in door.recall(question["text"])} for question in asked]
     with opened(database) as memory:
         door = memory.user("alice")
-        views = door._seat.engine.index.views
+        views = door._session.engine.index.views
         monkeypatch.setattr(views, "_ceiling", 0)
         there = [{hit.key: hit.score for hit in door.recall(question["text"])} for question in asked]
         (kept,) = views._kept.values()
@@ -98,7 +98,7 @@ def test_a_space_is_opened_until_it_outgrows_the_ceiling_and_again_when_it_is_ha
         door = memory.user("alice")
         door.remember_many([{"text": f"note {n}", "key": f"n/{n}"} for n in range(40)])
         memory.settle()
-        views = door._seat.engine.index.views
+        views = door._session.engine.index.views
         monkeypatch.setattr(views, "_ceiling", 50 * 384 * 4)
         compared = []
         for count in (60, -25, -20):

@@ -16,7 +16,7 @@ from holdfast.storage.postgres import entries
 from holdfast.storage.postgres.connections import Db
 from holdfast.storage.postgres.store import PostgresStore, open_database
 from holdfast.storage.postgres.tables import BY_SPACE
-from holdfast.storage.postgres.terms import term_number
+from holdfast.storage.postgres.word_index import term_number
 from tests.conformance.rows import (
     HERE,
     NOW,

@@ -16,7 +16,7 @@ import apsw
 import holdfast
 from holdfast.domain.ids import NUMBER_BITS, split_entry_id
 from holdfast.operations.engine import Engine
-from holdfast.storage.index_text import index_text
+from holdfast.storage.index_terms import index_text
 
 KEY = "11" * 32
 OTHER_KEY = "22" * 32

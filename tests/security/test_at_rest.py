@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.search.embedding.factory import open_factory
-from holdfast.storage.vectors import stored_vector
+from holdfast.recall.embedding.choose import open_factory
+from holdfast.storage.vector_codec import stored_vector
 from tests.doors.embedders import HERE, board
 from tests.security.raw import files, open_store, run, stored_bytes
 from tests.support import FixedClock

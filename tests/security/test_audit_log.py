@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast.domain.principal import Caller, PrincipalKind, principal
-from holdfast.operations import note_reads, rotate_keys
+from holdfast.operations import read_log, rotate_keys
 from holdfast.operations.administer import audit_lines, stats
 from holdfast.storage import keyring
 from tests.support import FixedClock
@@ -201,7 +201,7 @@ def test_a_read_is_in_the_log_soon_after_without_anyone_asking(tmp_path: Path) -
         time.sleep(0.1)
     assert [line.operation for line in log.after(0, 10)] == ["remember", "get"]
     memory.close()
-    assert note_reads.COLLECT_SECONDS < 1
+    assert read_log.COLLECT_SECONDS < 1
 
 
 def test_what_the_store_does_by_itself_is_in_the_log_too(

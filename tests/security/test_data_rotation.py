@@ -16,9 +16,10 @@ import holdfast
 from holdfast.crypto.keys import new_secret
 from holdfast.domain.errors import Conflict, Locked
 from holdfast.operations import rotate_keys
-from holdfast.storage import keyring, views
+from holdfast.recall import snapshot_cache
+from holdfast.recall.snapshot_cache import SnapshotCache
+from holdfast.storage import keyring
 from holdfast.storage.keyring import Keyring, SpaceKeys
-from holdfast.storage.views import Views
 from tests.security.raw import (
     Traces,
     engine_of,
@@ -290,17 +291,17 @@ def test_a_recall_that_reads_a_space_for_the_first_time_while_it_is_rotated_miss
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rows of a large space are read in many steps: here a whole rotation happens between two of them."""
-    monkeypatch.setattr(views, "OPENED_AT_ONCE", 10)
+    monkeypatch.setattr(snapshot_cache, "OPENED_AT_ONCE", 10)
     with open_store(tmp_path) as memory, open_store(tmp_path) as second:
         memory.user("ada").remember_many({"text": f"thing{n}", "key": f"k/{n}"} for n in range(30))
-        own, read, steps = second.user("ada"), Views._heads, iter(range(99))
+        own, read, steps = second.user("ada"), SnapshotCache._heads, iter(range(99))
 
-        def meanwhile(self: Views, space: UUID, rows: Any) -> Any:
+        def meanwhile(self: SnapshotCache, space: UUID, rows: Any) -> Any:
             if next(steps) == 1:
                 memory.keys.rotate_data(space)
             return read(self, space, rows)
 
-        monkeypatch.setattr(Views, "_heads", meanwhile)
+        monkeypatch.setattr(SnapshotCache, "_heads", meanwhile)
         own.recall("thing0")
         assert next(steps) > 1
         found = [[hit.key for hit in own.recall(f"thing{n}", limit=1)] for n in range(30)]
@@ -369,7 +370,7 @@ def test_counts_and_the_word_index_fit_after_rotation(tmp_path: Path) -> None:
         assert run(tmp_path, "SELECT entries, indexed, length FROM spaces") == before
         data_key = engine_of(memory).sealed.keyring.look_again(_own_space(memory)).current
         from holdfast.crypto.blind import blind_terms
-        from holdfast.search.analyser import analyse
+        from holdfast.text.analyser import analyse
 
         assert set(blind_terms(data_key, analyse("Quillfeather"))) <= written_terms(tmp_path)
 

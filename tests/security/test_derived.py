@@ -12,10 +12,11 @@ import pytest
 
 import holdfast
 from holdfast.contracts.rows import SERVING
-from holdfast.operations import index, rotate_keys
+from holdfast.operations import rotate_keys
+from holdfast.recall import index
 from holdfast.storage import keyring
-from holdfast.storage.sqlite.erasing import copies_before_upgrades
 from holdfast.storage.sqlite.migrations import steps
+from holdfast.storage.sqlite.secure_erase import copies_before_upgrades
 from tests.doors import embedders
 from tests.doors.embedders import HERE, Switchboard
 from tests.security.raw import (

@@ -16,7 +16,7 @@ import pytest
 import holdfast
 from holdfast.crypto.keys import DataKey
 from holdfast.domain.errors import Locked, NotFound
-from holdfast.storage.codec import open_entry
+from holdfast.storage.row_codec import open_entry
 from holdfast.storage.sqlite import connections as sqlite_connections
 from holdfast.storage.sqlite import writer as sqlite_writer
 from tests.security.raw import (
@@ -411,7 +411,7 @@ def test_forget_all_leaves_the_rows_of_others_byte_for_byte(memory: holdfast.Mem
     memory.user("ada").remember("ada was here", key="guest", space=bob)
     engine = engine_of(memory)
     others = [row.owner for row in engine.sealed.store.spaces.all_after(None, 100)]
-    blind = engine.sealed.blind(memory.user("ada")._seat.caller.principal)
+    blind = engine.sealed.blind(memory.user("ada")._session.caller.principal)
     before = {owner: all_rows(tmp_path, owner=owner) for owner in others if owner not in (None, blind)}
 
     answer = memory.user("ada").forget("all")
@@ -431,7 +431,7 @@ def test_forget_all_removes_every_room_session_revision_label_and_receipt(
     own = memory.user("ada")
     own.remember("again", key="shelf/1", idempotency_key="once")
     own.trash("shelf/2")
-    blind = engine_of(memory).sealed.blind(own._seat.caller.principal)
+    blind = engine_of(memory).sealed.blind(own._session.caller.principal)
 
     own.forget("all")
 

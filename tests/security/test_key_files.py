@@ -10,7 +10,7 @@ import pytest
 import holdfast
 from holdfast.crypto.keyfile import next_key_file, own_key_file, stage_next_key
 from holdfast.domain.errors import InvalidField, Locked
-from holdfast.entrypoints.moving import move_store
+from holdfast.entrypoints.python.migrate_store import move_store
 from holdfast.operations.rotate_keys import rotate_master
 from holdfast.storage.sqlite import migrate
 from tests.security.raw import KEY, OTHER_KEY, digest, engine_of, open_store

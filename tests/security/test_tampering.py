@@ -18,7 +18,7 @@ from holdfast.contracts.rows import EntryRow, RevisionRow
 from holdfast.contracts.storage import Transaction
 from holdfast.crypto.keys import DataKey
 from holdfast.domain.entry import Content
-from holdfast.storage.codec import open_entry, open_revision, open_revision_whole
+from holdfast.storage.row_codec import open_entry, open_revision, open_revision_whole
 from tests.security.raw import KEY, engine_of
 from tests.support import FixedClock
 

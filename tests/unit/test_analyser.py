@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holdfast.search.analyser import MAX_TERM_LENGTH, MAX_TERMS, analyse, analyse_query, date_words
+from holdfast.text.analyser import MAX_TERM_LENGTH, MAX_TERMS, analyse, analyse_query, date_words
 
 ANY_TEXT = st.text() | st.text(st.characters(categories=["Cs", "Cc", "Mn", "Lo", "So", "Nd", "Po", "Lu"]))
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.domain import coach
-from holdfast.domain.coach import Action, Code, action, doubts
-from holdfast.domain.coach_words import ADDRESSING, NOW_WORDS, READINGS, RELATIVE
 from holdfast.domain.entry import Source
+from holdfast.safety import advice
+from holdfast.safety.advice import Action, Code, action, doubts
+from holdfast.safety.advice_patterns import ADDRESSING, NOW_WORDS, READINGS, RELATIVE
 
 SIGNS = (*ADDRESSING, *READINGS, *RELATIVE)
 LIVE = [
@@ -164,7 +164,7 @@ def test_no_pattern_is_missed_because_of_the_words_that_call_for_it(pieces: list
     text = "".join(word + sign for word, sign in pieces)
     told = doubts(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coach, "_called_for", lambda _: coach._met_by(-1))
+        patch.setattr(advice, "_called_for", lambda _: advice._met_by(-1))
         assert doubts(text) == told
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from holdfast.contracts.rows import PLACE_FIELD_SHIFT, PLACE_NUMBER_SHIFT, LexiconRow
-from holdfast.storage import lexicon
-from holdfast.storage.lexicon import Lexicon, Longs, Places, open_lexicon, versions_of
+from holdfast.recall import word_table
+from holdfast.recall.word_table import Longs, Places, WordTable, open_word_table, versions_of
 
 SPACE = UUID(int=1)
 
@@ -45,8 +45,8 @@ class Index:
             numbers, np.array([revision for revision, _ in self.rows.values()], dtype=np.int32)
         )
 
-    def opened(self, former: Lexicon | None = None, key_id: int = 1) -> Lexicon:
-        return open_lexicon(self, SPACE, key_id, self.versions(), former)
+    def opened(self, former: WordTable | None = None, key_id: int = 1) -> WordTable:
+        return open_word_table(self, SPACE, key_id, self.versions(), former)
 
     def places(self, term: int) -> list[int]:
         return sorted(
@@ -57,7 +57,7 @@ class Index:
         )
 
 
-def found(opened: Lexicon, term: int) -> list[int]:
+def found(opened: WordTable, term: int) -> list[int]:
     return sorted(opened.find(term).tolist())
 
 
@@ -103,7 +103,7 @@ def test_an_entry_that_was_away_while_words_were_read_is_read_once_it_is_back() 
     index.put(1, 10)
     index.put(2, 10)
     seen, away = index.versions(), index.rows.pop(2)
-    first = open_lexicon(index, SPACE, 1, seen, None)
+    first = open_word_table(index, SPACE, 1, seen, None)
     index.rows[2] = away
     second = index.opened(first)
     assert found(second, 10) == index.places(10)
@@ -121,8 +121,8 @@ def test_another_key_gives_every_word_another_number_so_all_is_read() -> None:
 def test_after_any_changes_every_term_stands_where_the_index_has_it(
     most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lexicon, "LEAST_MERGED", most)
-    monkeypatch.setattr(lexicon, "MOST_CHANGED", most)
+    monkeypatch.setattr(word_table, "LEAST_MERGED", most)
+    monkeypatch.setattr(word_table, "MOST_CHANGED", most)
     random_ = random.Random(most)
     index, opened = Index(), None
     for _ in range(200):

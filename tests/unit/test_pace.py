@@ -10,9 +10,9 @@ import pytest
 import holdfast
 from holdfast.domain.errors import NotFound
 from holdfast.domain.principal import Principal, PrincipalKind
-from holdfast.entrypoints.waiting import reading_aside
+from holdfast.entrypoints.python.local import reading_aside
 from holdfast.operations.pace import LONGEST_SECONDS, SHORT_SECONDS, Paces
-from holdfast.surfaces.core import CoreCalls
+from holdfast.vocabularies.core import CoreCalls
 
 ALICE = Principal(PrincipalKind.USER, "alice")
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from holdfast.crypto.keys import DataKey
 from holdfast.domain.ids import new_space_id
-from holdfast.search.space import Floats
-from holdfast.storage.rotation import rotated
+from holdfast.recall.arrays import Floats
+from holdfast.storage.vector_codec import rotated
 
 SECRET, OTHER = bytes(range(32)), bytes(range(1, 33))
 

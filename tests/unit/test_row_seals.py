@@ -17,15 +17,16 @@ from holdfast.domain.entry import Change, Content, Provenance, Source
 from holdfast.domain.errors import InvalidField
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal, PrincipalKind
-from holdfast.storage.codec import (
+from holdfast.storage.row_codec import (
     entry_of,
     open_entry,
     open_revision_whole,
+    pack,
     seal_entry,
     seal_revision,
     superseded,
+    unpack,
 )
-from holdfast.storage.payload import pack, unpack
 
 SPACE = UUID("11111111-2222-8333-8444-555500000000")
 OTHER = UUID("11111111-2222-8333-8444-555600000000")

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holdfast.domain import secret_shapes, secret_values, secret_words
-from holdfast.domain.scrub import scrub
-from holdfast.domain.secret_shapes import MARKED, SHAPES
-from holdfast.domain.secret_words import SERVICES
+from holdfast.safety import secret_keywords, secret_patterns, secret_values
+from holdfast.safety.scrub import scrub
+from holdfast.safety.secret_keywords import SERVICES
+from holdfast.safety.secret_patterns import MARKED, SHAPES
 
 LOWER = "abcdefghijklmnopqrstuvwxyz"
 ALPHABETS = {
@@ -352,7 +352,7 @@ def test_provider_tokens_are_replaced_in_every_surrounding_and_nothing_else_is_t
 @pytest.mark.parametrize("name", ["backup-{}", "prod_{}", "notes/k-{}.txt", "MY_{}_OLD"])
 def test_tokens_tied_to_a_name_are_replaced(name: str) -> None:
     rng = random.Random(name)
-    tied = [(kind, fill(template, rng)) for kind, template in TOKENS if kind not in secret_shapes._ALONE]
+    tied = [(kind, fill(template, rng)) for kind, template in TOKENS if kind not in secret_patterns._ALONE]
     left = [kind for kind, token in tied if token in scrub(name.format(token)).text]
     assert len(left) <= 0.02 * len(tied), left
 
@@ -827,7 +827,7 @@ def unbounded(tree: Any, *, inside: bool = False) -> list[str]:
 
 
 def patterns() -> list[str]:
-    modules = (secret_shapes, secret_values, secret_words)
+    modules = (secret_patterns, secret_values, secret_keywords)
     names = [value for module in modules for value in vars(module).values()]
     compiled = [value.pattern for value in names if isinstance(value, re.Pattern)]
     later = [row.body for row in SHAPES] + [pattern for _, _, pattern in MARKED]
@@ -881,14 +881,14 @@ def work_done(text: str, monkeypatch: pytest.MonkeyPatch) -> int:
     """How often Python called anything, and what the one pattern walked over whose matches may overlap. With the
     bounded steps of every other pattern at a place this is the work done."""
     made = 0
-    walking = Walking(secret_words._VALUE)
+    walking = Walking(secret_keywords._VALUE)
 
     def count(_frame: Any, event: str, _argument: Any) -> None:
         nonlocal made
         made += event in ("call", "c_call")
 
     with monkeypatch.context() as patched:
-        patched.setattr(secret_words, "_VALUE", walking)
+        patched.setattr(secret_keywords, "_VALUE", walking)
         sys.setprofile(count)
         try:
             scrub(text, cards=True)

@@ -14,10 +14,10 @@ import pytest
 from holdfast.contracts.rows import RuleRow, SpaceCounts
 from holdfast.contracts.storage import Job, Transaction, Unprepared
 from holdfast.domain.ids import new_space_id
-from holdfast.storage.sqlite import tasks
+from holdfast.storage.sqlite import write_queue
 from holdfast.storage.sqlite.connections import MemoryConnection
 from holdfast.storage.sqlite.store import SqliteStore, open_memory
-from holdfast.storage.sqlite.terms import TermWrites
+from holdfast.storage.sqlite.word_index import TermWrites
 from holdfast.storage.sqlite.writer import Writer
 from tests.conformance.rows import space_row
 
@@ -121,7 +121,7 @@ def test_nobody_waits_for_the_main_thread_to_wake_them(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may be interrupted before it does."""
-    monkeypatch.setattr(tasks, "HEAL_SECONDS", 2 * SECONDS)
+    monkeypatch.setattr(write_queue, "HEAL_SECONDS", 2 * SECONDS)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     held = Held(store)
     with ThreadPoolExecutor(CALLERS) as pool:
@@ -140,16 +140,16 @@ def test_a_caller_who_dies_as_it_wakes_keeps_nobody_waiting(
 ) -> None:
     """Each that wakes wakes the next; one that dies before it does must not be the end of it."""
     dead: list[Thread] = []
-    wake = tasks.Answers.wake_next
+    wake = write_queue.Answers.wake_next
 
-    def dies_once(answers: tasks.Answers) -> None:
+    def dies_once(answers: write_queue.Answers) -> None:
         if not dead and current_thread().name != WRITER:
             dead.append(current_thread())
             raise SystemExit
         wake(answers)
 
-    monkeypatch.setattr(tasks, "HEAL_SECONDS", 0.2)
-    monkeypatch.setattr(tasks.Answers, "wake_next", dies_once)
+    monkeypatch.setattr(write_queue, "HEAL_SECONDS", 0.2)
+    monkeypatch.setattr(write_queue.Answers, "wake_next", dies_once)
     held = Held(store)
     with ThreadPoolExecutor(CALLERS) as pool:
         running = [pool.submit(store.write, partial(rule, name=f"{n}")) for n in range(CALLERS)]
@@ -206,7 +206,7 @@ def test_what_an_interrupted_caller_removed_is_erased_all_the_same(
         erased.set()
         return True
 
-    def is_interrupted(writer: Writer, tasks: list[tasks.Task]) -> None:
+    def is_interrupted(writer: Writer, tasks: list[write_queue.Task]) -> None:
         commit(writer, tasks)
         if current_thread().name != WRITER:
             raise KeyboardInterrupt

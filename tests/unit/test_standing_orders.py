@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.domain.standing_orders import ORDERS, claims_authority, gives_orders
+from holdfast.safety.prompt_injection import ORDERS, claims_authority, gives_orders
 from tests.unit.test_scrub import unbounded
 
 

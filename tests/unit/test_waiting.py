@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 import holdfast
-from holdfast.entrypoints import waiting
+from holdfast.entrypoints.python import local
 from tests.security.raw import DATABASE
 
 CALLERS = 16
@@ -32,7 +32,7 @@ def test_a_loop_is_woken_once_all_writes_of_a_commit_are_done(
                 asyncio.ensure_future(memory.user("ada").remember(f"{n}", key=f"{n}")) for n in range(CALLERS)
             ]
             await asyncio.sleep(SETTLED_SECONDS)
-            landing, loop, done = waiting._landing(), asyncio.get_running_loop(), []
+            landing, loop, done = local._landing(), asyncio.get_running_loop(), []
             wake = loop.call_soon_threadsafe
 
             def noting(*said: Any, **more: Any) -> Any:

@@ -10,12 +10,12 @@ from holdfast.domain.entry import BYTES, TEXT, Content, Entry, Provenance, Sourc
 from holdfast.domain.ids import new_space_id
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal, PrincipalKind
-from holdfast.operations.answers import Forgotten, Hit, Remembered
-from holdfast.search.fusion import Explanation
-from holdfast.surfaces.wire import answers
-from holdfast.surfaces.wire.answers import STORED
-from holdfast.surfaces.wire.entries import ENTRY, HIT
-from holdfast.surfaces.wire.shape import Shape
+from holdfast.operations.results import Forgotten, Hit, Remembered
+from holdfast.recall.fusion import Explanation
+from holdfast.vocabularies.wire import answers
+from holdfast.vocabularies.wire.answers import STORED
+from holdfast.vocabularies.wire.entries import ENTRY, HIT
+from holdfast.vocabularies.wire.shape import Shape
 
 SPACE = new_space_id()
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)

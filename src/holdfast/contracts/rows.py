@@ -284,7 +284,7 @@ class DerivedRow(NamedTuple):
     signals."""
 
 
-SIGNALS_ONLY = 0
+FEATURES_ONLY = 0
 """The model of what is derived without one."""
 
 

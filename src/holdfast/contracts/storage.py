@@ -12,10 +12,6 @@ from concurrent.futures import Future
 from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
-from holdfast.contracts.agents import AgentReads, AgentWrites
-from holdfast.contracts.answer import Answer
-from holdfast.contracts.audit import AuditReads, AuditWrites
-from holdfast.contracts.copies import CopyReads, CopyWrites
 from holdfast.contracts.index import (
     DerivedReads,
     DerivedWrites,
@@ -28,8 +24,18 @@ from holdfast.contracts.index import (
     TermWrites,
     VectorReads,
 )
-from holdfast.contracts.proposals import ProposalReads, ProposalWrites
-from holdfast.contracts.receipts import ReceiptReads, ReceiptWrites
+from holdfast.contracts.records import (
+    AgentReads,
+    AgentWrites,
+    AuditReads,
+    AuditWrites,
+    CopyReads,
+    CopyWrites,
+    ProposalReads,
+    ProposalWrites,
+    ReceiptReads,
+    ReceiptWrites,
+)
 from holdfast.contracts.rows import (
     EntryRow,
     GrantRow,
@@ -464,3 +470,30 @@ class Store(Protocol):
     def close(self) -> None:
         """Finishes what was submitted, then lets go of everything. A second call does nothing."""
         ...
+
+
+T_contra = TypeVar("T_contra", contravariant=True)
+R = TypeVar("R")
+
+
+class Answer(Protocol[T_contra]):
+    """Where the outcome of a job goes, told by a thread of the store: a future, or what stands for one."""
+
+    def set_running_or_notify_cancel(self) -> bool:
+        """False when nobody waits any more."""
+        ...
+
+    def set_result(self, result: T_contra) -> None: ...
+
+    def set_exception(self, exception: BaseException | None) -> None: ...
+
+    def tell(self) -> None:
+        """Comes after the outcome, and after those of all that were done with it: who waits is to look now. Woken in
+        between, they would take the interpreter from who still has others to answer."""
+        ...
+
+
+class Awaited(Future[R]):
+    """A future as an answer; who waits for it is told by the future itself."""
+
+    def tell(self) -> None: ...

@@ -13,8 +13,8 @@ from holdfast.domain.grant import Level
 from holdfast.domain.limits import check_key, check_limit, check_position
 from holdfast.domain.principal import Caller, parse_grantee, parse_member
 from holdfast.domain.space import SpaceKind, SpaceName
+from holdfast.operations.authorize import find_or_plan
 from holdfast.operations.engine import Engine
-from holdfast.operations.enter import find_or_plan
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 RULES = ("ai.memory.read", "ai.memory.manage")

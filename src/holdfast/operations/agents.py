@@ -13,8 +13,8 @@ from holdfast.domain.limits import check_flag
 from holdfast.domain.principal import Caller, Principal, PrincipalKind, principal
 from holdfast.domain.retention import Retention, Ttl, Zero
 from holdfast.operations.engine import Engine
-from holdfast.storage.codec import agent_code, open_agent
-from holdfast.storage.sealed import Sealed
+from holdfast.storage.row_codec import agent_code, open_agent
+from holdfast.storage.sealed_store import SealedStore
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 DEFAULT_TTL = Retention(Zero.NONE)
@@ -101,7 +101,7 @@ def _require_owner(engine: Engine, caller: Caller, row: AgentRow | None) -> None
     raise AccessDenied("Only the owner of an agent or an administrator sees and sets what its memory is for.")
 
 
-def _row(sealed: Sealed, agent: Principal, owner: bytes, settings: AgentSettings) -> AgentRow:
+def _row(sealed: SealedStore, agent: Principal, owner: bytes, settings: AgentSettings) -> AgentRow:
     row = AgentRow(sealed.blind(agent), owner, *settings, b"")
     return row._replace(mac=agent_code(sealed.store_key, row))
 
@@ -115,6 +115,6 @@ def _changed(settings: AgentSettings, changes: Changes) -> AgentSettings:
     return settings._replace(**said)
 
 
-def _shown(sealed: Sealed, agent: Principal, row: AgentRow | None) -> AgentMemory:
+def _shown(sealed: SealedStore, agent: Principal, row: AgentRow | None) -> AgentMemory:
     owner = None if row is None or row.owner == _NOBODY else sealed.principal(row.owner)
     return AgentMemory(agent.id, None if owner is None else owner.id, open_agent(sealed.store_key, row))

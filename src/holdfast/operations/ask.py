@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from holdfast.domain.errors import InvalidField, MissingField
 from holdfast.domain.partition import Partition
-from holdfast.operations.enter import SpaceRef
+from holdfast.operations.authorize import SpaceRef
 
 MAX_QUESTION = 8_192
 """Characters of a question that are read."""

@@ -22,13 +22,12 @@ from holdfast.domain.file import Index
 from holdfast.domain.partition import MODEL_VISIBLE, Partition
 from holdfast.domain.principal import Caller
 from holdfast.domain.space import Space, own_space
+from holdfast.operations.authorize import Access, visible_to
 from holdfast.operations.engine import Engine
-from holdfast.operations.enter import Entered
-from holdfast.operations.note_reads import CONTEXT
 from holdfast.operations.read import Listing, look_through
-from holdfast.operations.resolve import visible_to
+from holdfast.operations.read_log import CONTEXT
 from holdfast.operations.spaces import enterable
-from holdfast.storage.sealed import Filter, Head
+from holdfast.storage.sealed_store import Filter, OpenedRow
 
 SPARE = 4
 """How many times the always-apply cap is read of each space, to say how much is left out."""
@@ -85,12 +84,12 @@ def _shared_out(applied: Sequence[_Applied], cap: int) -> list[_Applied]:
     return chosen
 
 
-def _flagged(engine: Engine, entered: Entered, now: int, limit: int) -> list[Head]:
+def _flagged(engine: Engine, entered: Access, now: int, limit: int) -> list[OpenedRow]:
     visible = visible_to(engine, entered, MODEL_VISIBLE, now)
     return engine.sealed.heads(visible, engine.sealed.store.entries.flagged(visible, limit))
 
 
-def _applied(entered: Entered, heads: Sequence[Head], now: int) -> list[_Applied]:
+def _applied(entered: Access, heads: Sequence[OpenedRow], now: int) -> list[_Applied]:
     space, elsewhere = entered.space, not _is_home(entered)
     return [
         _Applied(
@@ -101,7 +100,7 @@ def _applied(entered: Entered, heads: Sequence[Head], now: int) -> list[_Applied
     ]
 
 
-def _unopened(entered: Entered, heads: Sequence[Head]) -> int:
+def _unopened(entered: Access, heads: Sequence[OpenedRow]) -> int:
     """Locked rows; those of the own notes, facts and files are counted where these are listed."""
     home = _is_home(entered)
     return sum(entry is None and not (home and row.partition in _LISTED) for row, entry in heads)
@@ -131,5 +130,5 @@ def _summary(engine: Engine, caller: Caller) -> tuple[Part, int]:
     return Part(heading, "category", "categories", lines, uncounted=more), page.locked
 
 
-def _is_home(entered: Entered) -> bool:
+def _is_home(entered: Access) -> bool:
     return entered.space.name == own_space(entered.caller.principal)

@@ -11,8 +11,8 @@ from holdfast.domain.errors import Locked
 from holdfast.domain.limits import check_limit
 from holdfast.domain.principal import Caller
 from holdfast.domain.space import OWN_KIND, Space, SpaceKind
+from holdfast.operations.authorize import enter_own
 from holdfast.operations.engine import Engine
-from holdfast.operations.enter import enter_own
 
 AT_ONCE = 1_000
 _KINDS = frozenset((*OWN_KIND.values(), SpaceKind.SESSION))

@@ -9,7 +9,7 @@ from holdfast.contracts.rows import FORMER, HELD, SERVING, ModelRow
 from holdfast.contracts.storage import Transaction
 from holdfast.domain.errors import NotFound
 from holdfast.operations.engine import Engine
-from holdfast.operations.index import IndexStatus
+from holdfast.recall.index import IndexStatus
 
 SPACES = 64
 """Spaces that a sample is taken from, at most."""

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import Op, may_flag
-from holdfast.domain.coach import Advice
 from holdfast.domain.entry import TEXT, Change, Content, Entry
 from holdfast.domain.errors import AccessDenied, Conflict, EditNoMatch, InvalidField, MissingField, NotText
 from holdfast.domain.file import check_description, check_name, check_type
@@ -16,13 +15,11 @@ from holdfast.domain.limits import check_hint, check_key, check_label, check_tag
 from holdfast.domain.principal import Caller
 from holdfast.domain.profile import PROFILES
 from holdfast.domain.retention import ENDLESS, Ttl
-from holdfast.operations.answers import NOTHING_TAKEN_OUT, Redactions
-from holdfast.operations.engine import Engine
-from holdfast.operations.enter import Entered, SpaceRef, enter
-from holdfast.operations.judge import NO_ADVICE, judged, provenance_after, scrubbed, weighed
-from holdfast.operations.remember import check_expected
-from holdfast.operations.resolve import (
-    Target,
+from holdfast.operations.authorize import (
+    Access,
+    EntryName,
+    SpaceRef,
+    enter,
     look_up_in,
     opened,
     require_creator,
@@ -30,9 +27,14 @@ from holdfast.operations.resolve import (
     require_flagging,
     seek,
 )
-from holdfast.storage.sealed import Head, Place
+from holdfast.operations.engine import Engine
+from holdfast.operations.judge import NO_ADVICE, judged, provenance_after, scrubbed, weighed
+from holdfast.operations.remember import check_expected
+from holdfast.operations.results import NOTHING_TAKEN_OUT, Redactions
+from holdfast.safety.advice import Advice
+from holdfast.storage.row_codec import State
+from holdfast.storage.sealed_store import OpenedRow, WriteTarget
 from holdfast.storage.sealed_transaction import SealedTransaction
-from holdfast.storage.state import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class Replaced:
     """The text as it was; what it is now may have secrets taken out anywhere."""
 
 
-def edit(engine: Engine, caller: Caller, target: Target, changes: Changes) -> Job[Edited]:
+def edit(engine: Engine, caller: Caller, target: EntryName, changes: Changes) -> Job[Edited]:
     now = engine.clock()
     sought = seek(engine, caller, target, Op.CHANGE, now)
     if changes.always_inject is not None:
@@ -87,7 +89,7 @@ def edit(engine: Engine, caller: Caller, target: Target, changes: Changes) -> Jo
     return write
 
 
-def renew(engine: Engine, caller: Caller, target: Target, ttl: Ttl, expected: int | None) -> Job[Entry]:
+def renew(engine: Engine, caller: Caller, target: EntryName, ttl: Ttl, expected: int | None) -> Job[Entry]:
     """A new time to live, counted from now; without one the span that the last write gave."""
     now = engine.clock()
     sought = seek(engine, caller, target, Op.CHANGE, now)
@@ -114,7 +116,7 @@ def _span(entry: Entry) -> timedelta:
 
 
 def replace_text(
-    engine: Engine, caller: Caller, target: Target, old: str, new: str, expected: int | None
+    engine: Engine, caller: Caller, target: EntryName, old: str, new: str, expected: int | None
 ) -> Job[Replaced]:
     """Replaces the first occurrence, literally, and says how many there were."""
     now = engine.clock()
@@ -144,7 +146,7 @@ def replace_text(
 def rename(
     engine: Engine,
     caller: Caller,
-    target: Target,
+    target: EntryName,
     new_key: str,
     to_space: SpaceRef,
     expected: int | None = None,
@@ -199,7 +201,7 @@ def rename(
             _, held_back = weighed(profile, content)
             state = state._replace(quarantined=state.quarantined or held_back)
         if target_place is not place:
-            leaves = Head(head.row, entry._replace(quarantined=state.quarantined))
+            leaves = OpenedRow(head.row, entry._replace(quarantined=state.quarantined))
             moved = sealed.carry(
                 place, leaves, target_place, content, indexed=indexed, cap=engine.limits.entries
             )
@@ -214,7 +216,7 @@ def rename(
     return write
 
 
-def _require_flag(entered: Entered) -> None:
+def _require_flag(entered: Access) -> None:
     if not may_flag(entered.caller, entered.space, entered.level):
         raise AccessDenied("Always-apply needs a person who manages this space.")
 
@@ -245,9 +247,9 @@ def _changed(engine: Engine, entry: Entry, changes: Changes) -> Content:
 def _revise(
     engine: Engine,
     tx: SealedTransaction,
-    entered: Entered,
-    place: Place,
-    head: Head,
+    entered: Access,
+    place: WriteTarget,
+    head: OpenedRow,
     content: Content,
     changes: Changes,
     operation: str,

@@ -8,24 +8,22 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from holdfast.contracts.answer import Answer
-from holdfast.contracts.clock import Clock
-from holdfast.contracts.directory import Directory
-from holdfast.contracts.storage import Job, Unprepared
+from holdfast.contracts.host import Clock, Directory
+from holdfast.contracts.storage import Answer, Job, Unprepared
 from holdfast.domain.access import ALL_RULES, Rules
 from holdfast.domain.agent import AgentSettings
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.limits import Limits
 from holdfast.domain.principal import Principal
-from holdfast.domain.scrub import Scrubbed
 from holdfast.domain.space import Space
-from holdfast.operations.index import Index
-from holdfast.operations.note_reads import ReadLog
 from holdfast.operations.pace import Paces
+from holdfast.operations.read_log import ReadLog
 from holdfast.operations.run_queue import RunQueue
 from holdfast.operations.work import Write
+from holdfast.recall.index import Index
+from holdfast.safety.scrub import Scrubbed
 from holdfast.storage.keyring import StaleKeys
-from holdfast.storage.sealed import Sealed
+from holdfast.storage.sealed_store import SealedStore
 
 TRIES = 20
 KEYS_CHANGE = "The keys of this space change again and again; try later."
@@ -39,7 +37,7 @@ T = TypeVar("T")
 class RuleBook:
     """The rules of roles, never older than a second."""
 
-    def __init__(self, sealed: Sealed) -> None:
+    def __init__(self, sealed: SealedStore) -> None:
         self._sealed = sealed
         self._read_at = float("-inf")
         self._rules: Mapping[str, Rules] = {}
@@ -61,7 +59,7 @@ class RuleBook:
 class AgentBook:
     """What agents' memories may be used for, never older than a second."""
 
-    def __init__(self, sealed: Sealed) -> None:
+    def __init__(self, sealed: SealedStore) -> None:
         self._sealed = sealed
         self._known: dict[Principal, tuple[float, AgentSettings]] = {}
         self._owners: set[tuple[Principal, Principal]] = set()
@@ -111,7 +109,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    sealed: Sealed
+    sealed: SealedStore
     clock: Clock
     scrub: Callable[[str], Scrubbed]
     index: Index

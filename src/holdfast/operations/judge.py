@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any
 
 from holdfast.domain.access import MODEL_DOORS, Op, is_person
-from holdfast.domain.coach import LESS_TRUSTED, SENTENCES, Action, Advice, Code, action, advised, doubts
 from holdfast.domain.entry import Content, Provenance, Source, least_trusted
 from holdfast.domain.errors import InvalidField, LiveState, NotFound
 from holdfast.domain.key import is_made
@@ -16,10 +15,11 @@ from holdfast.domain.limits import check_list
 from holdfast.domain.partition import MODEL_VISIBLE
 from holdfast.domain.principal import Caller, Principal, PrincipalKind
 from holdfast.domain.profile import Profile
-from holdfast.domain.standing_orders import claims_authority
-from holdfast.operations.answers import Redactions
+from holdfast.operations.authorize import EntryName, look_up, opened, seek
 from holdfast.operations.engine import Engine
-from holdfast.operations.resolve import Target, look_up, opened, seek
+from holdfast.operations.results import Redactions
+from holdfast.safety.advice import LESS_TRUSTED, SENTENCES, Action, Advice, Code, action, advised, doubts
+from holdfast.safety.prompt_injection import claims_authority
 
 NO_ADVICE: tuple[Advice, ...] = ()
 NO_REDACTIONS: Redactions = ()
@@ -142,7 +142,7 @@ def _traced(
     held_back = False
     for id in ids:
         entry = opened(
-            look_up(engine, seek(engine, caller, Target(id=id, partitions=MODEL_VISIBLE), Op.READ, now))
+            look_up(engine, seek(engine, caller, EntryName(id=id, partitions=MODEL_VISIBLE), Op.READ, now))
         )
         if entry.quarantined and not is_person(caller):
             raise NotFound

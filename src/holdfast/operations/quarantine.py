@@ -14,12 +14,11 @@ from holdfast.domain.partition import MODEL_VISIBLE
 from holdfast.domain.principal import Caller
 from holdfast.domain.profile import PROFILES
 from holdfast.domain.space import SpaceKind
+from holdfast.operations.authorize import Access, EntryName, look_up_in, opened, seek, visible_to
 from holdfast.operations.engine import Engine
-from holdfast.operations.enter import Entered
-from holdfast.operations.resolve import Target, look_up_in, opened, seek, visible_to
 from holdfast.operations.spaces import enterable
+from holdfast.storage.row_codec import State
 from holdfast.storage.sealed_transaction import SealedTransaction
-from holdfast.storage.state import State
 
 _NO_PERSON = "Only a person may see and approve what is quarantined."
 
@@ -44,7 +43,7 @@ def approve_quarantined(engine: Engine, caller: Caller, id: str | UUID) -> Job[E
     """From now on models see it too. Its source stays what it was."""
     _require_person(caller)
     now = engine.clock()
-    sought = seek(engine, caller, Target(id=id, partitions=MODEL_VISIBLE), Op.CHANGE, now)
+    sought = seek(engine, caller, EntryName(id=id, partitions=MODEL_VISIBLE), Op.CHANGE, now)
     _require_standing(sought.entered)
     place = engine.sealed.place(sought.entered.space, now)
 
@@ -74,7 +73,7 @@ def _require_person(caller: Caller) -> None:
         raise AccessDenied(_NO_PERSON)
 
 
-def _require_standing(entered: Entered) -> None:
+def _require_standing(entered: Access) -> None:
     """Others read what is approved: it needs manage, or a part in a chat, which nobody manages."""
     if entered.level is not Level.MANAGE and entered.space.kind is not SpaceKind.CHAT:
         raise AccessDenied("Approving what is quarantined needs manage in its space.")

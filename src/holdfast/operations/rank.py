@@ -10,20 +10,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.contracts.rows import SIGNALS_ONLY, ModelRow, Visible
+from holdfast.contracts.rows import FEATURES_ONLY, ModelRow, Visible
 from holdfast.domain.access import sees
 from holdfast.domain.entry import Entry
+from holdfast.operations.authorize import Access
 from holdfast.operations.engine import Engine
-from holdfast.operations.enter import Entered
-from holdfast.search.analyser import analyse_chunk
-from holdfast.search.fusion import Ranking, common_scale, fuse
-from holdfast.search.prepared import Prepared
-from holdfast.search.question import Question, in_first_person, read_question
-from holdfast.search.space import Bools, Floats
-from holdfast.search.typos import certainty, corrections, may_be_a_typo
-from holdfast.search.words import Postings, WordScores, rarities, read_postings, score_words
-from holdfast.storage.joint import Joint
-from holdfast.storage.view import View
+from holdfast.recall.arrays import Bools, Floats, RankingArrays
+from holdfast.recall.bm25 import Postings, WordScores, rarities, read_postings, score_words
+from holdfast.recall.fusion import Ranking, common_scale, fuse
+from holdfast.recall.joined import JoinedSnapshot
+from holdfast.recall.snapshot import SpaceSnapshot
+from holdfast.text.analyser import analyse_chunk
+from holdfast.text.question import Question, in_first_person, read_question
+from holdfast.text.typos import certainty, corrections, may_be_a_typo
 
 _AS_WRITTEN: Mapping[str, list[str]] = {}
 WORD_POOL = 200
@@ -41,12 +40,12 @@ JOINED = 8_192
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchedSpace:
     """One space of a recall, and what the caller may see there."""
 
-    entered: Entered
+    entered: Access
     visible: Visible
-    view: View
+    view: SpaceSnapshot
     """Of what the caller may see: nothing else has a part in any score."""
     wanted: Bools | None
     """What the filters leave; None without filters."""
@@ -55,14 +54,14 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SearchGroup:
     """A space by itself, or several joined ones."""
 
-    searched: Sequence[Searched]
-    joint: Joint | None
+    searched: Sequence[SearchedSpace]
+    joint: JoinedSnapshot | None
 
     @property
-    def prepared(self) -> Prepared:
+    def prepared(self) -> RankingArrays:
         return self.searched[0].view.prepared if self.joint is None else self.joint.prepared
 
     @property
@@ -70,7 +69,7 @@ class Group:
         wanted = [each.wanted for each in self.searched if each.wanted is not None]
         return np.concatenate(wanted) if len(wanted) > 1 else wanted[0] if wanted else None
 
-    def place_of(self, searched: Searched, place: int) -> int | None:
+    def place_of(self, searched: SearchedSpace, place: int) -> int | None:
         """Where an entry of one of the spaces stands among all of the group."""
         for at, each in enumerate(self.searched):
             if each is searched:
@@ -79,35 +78,35 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
-    group: Group
+class RankedGroup:
+    group: SearchGroup
     postings: Postings
     words: WordScores
     ranking: Ranking
 
 
-class Chosen(NamedTuple):
+class Candidate(NamedTuple):
     """An entry of a searched space, by its place there and by its number."""
 
-    searched: Searched
+    searched: SearchedSpace
     place: int
     number: int
     score: float
-    among: Ranked | None = None
+    among: RankedGroup | None = None
 
 
 def rank(
-    engine: Engine, searched: Sequence[Searched], text: str, serving: ModelRow | None, limit: int
-) -> tuple[list[Ranked], str | None]:
+    engine: Engine, searched: Sequence[SearchedSpace], text: str, serving: ModelRow | None, limit: int
+) -> tuple[list[RankedGroup], str | None]:
     """At least `limit` of all spaces on one scale, and why words alone decided although an embedder is configured."""
-    keep_signals(engine, searched, serving)
+    keep_features(engine, searched, serving)
     vector, degraded = question_vector(engine, searched, text, serving)
     return rank_by(engine, searched, text, vector, limit), degraded
 
 
 def rank_by(
-    engine: Engine, searched: Sequence[Searched], text: str, vector: Floats | None, limit: int
-) -> list[Ranked]:
+    engine: Engine, searched: Sequence[SearchedSpace], text: str, vector: Floats | None, limit: int
+) -> list[RankedGroup]:
     question, groups = read_question(text), _groups(engine, searched)
     ranked = _ranked(engine, groups, question, vector, limit)
     if not any(each.words.top for each in ranked):
@@ -118,16 +117,16 @@ def rank_by(
     return ranked
 
 
-def _groups(engine: Engine, searched: Sequence[Searched]) -> list[Group]:
+def _groups(engine: Engine, searched: Sequence[SearchedSpace]) -> list[SearchGroup]:
     if len(searched) < JOINED_FROM:
-        return [Group([each], None) for each in searched]
-    groups: list[Group] = []
-    together: list[Searched] = []
+        return [SearchGroup([each], None) for each in searched]
+    groups: list[SearchGroup] = []
+    together: list[SearchedSpace] = []
     chunks = 0
     for each in searched:
         more = len(each.view.prepared.space.unit_entry)
         if more > SMALL or each.view.matrix.coded or each.view.compared_there:
-            groups.append(Group([each], None))
+            groups.append(SearchGroup([each], None))
             continue
         if chunks + more > JOINED:
             groups.append(_joined(engine, together))
@@ -137,20 +136,20 @@ def _groups(engine: Engine, searched: Sequence[Searched]) -> list[Group]:
     return [*groups, _joined(engine, together)] if together else groups
 
 
-def _joined(engine: Engine, searched: Sequence[Searched]) -> Group:
+def _joined(engine: Engine, searched: Sequence[SearchedSpace]) -> SearchGroup:
     if len(searched) == 1:
-        return Group(searched, None)
-    return Group(searched, engine.index.views.joint([each.view for each in searched]))
+        return SearchGroup(searched, None)
+    return SearchGroup(searched, engine.index.views.joint([each.view for each in searched]))
 
 
 def _ranked(
     engine: Engine,
-    groups: Sequence[Group],
+    groups: Sequence[SearchGroup],
     question: Question,
     vector: Floats | None,
     limit: int,
     spellings: Mapping[str, list[str]] = _AS_WRITTEN,
-) -> list[Ranked]:
+) -> list[RankedGroup]:
     postings = [_postings(engine, each, question, spellings) for each in groups]
     rarity = rarities([(each.prepared, own) for each, own in zip(groups, postings, strict=True)])
     words = [
@@ -163,13 +162,15 @@ def _ranked(
     ]
     scale = common_scale(words, cosines)
     return [
-        Ranked(each, own, score, fuse(each.prepared, question, own, score, cosine, scale, limit, each.wanted))
+        RankedGroup(
+            each, own, score, fuse(each.prepared, question, own, score, cosine, scale, limit, each.wanted)
+        )
         for each, own, score, cosine in zip(groups, postings, words, cosines, strict=True)
     ]
 
 
 def _postings(
-    engine: Engine, group: Group, question: Question, spellings: Mapping[str, list[str]]
+    engine: Engine, group: SearchGroup, question: Question, spellings: Mapping[str, list[str]]
 ) -> Postings:
     """Where each term of the question stands, or the words that it is a slip for."""
     meant = [
@@ -185,7 +186,7 @@ def _postings(
     return read_postings(group.prepared, question, found)
 
 
-def _words(group: Group, scores: WordScores, share: float) -> WordScores:
+def _words(group: SearchGroup, scores: WordScores, share: float) -> WordScores:
     """What of the scores counts: the filters' choice, and less where words were guessed."""
     wanted = group.wanted
     if wanted is None and share == 1.0:
@@ -194,7 +195,7 @@ def _words(group: Group, scores: WordScores, share: float) -> WordScores:
     return replace(scores, score=scores.score * (counts * np.float32(share)))
 
 
-def _cosines(engine: Engine, group: Group, vector: Floats, words: WordScores) -> Floats:
+def _cosines(engine: Engine, group: SearchGroup, vector: Floats, words: WordScores) -> Floats:
     """What words put first is never judged by a guess at its meaning."""
     views = engine.index.views
     if group.joint is None:
@@ -207,7 +208,7 @@ def _cosines(engine: Engine, group: Group, vector: Floats, words: WordScores) ->
 
 
 def question_vector(
-    engine: Engine, searched: Sequence[Searched], text: str, serving: ModelRow | None
+    engine: Engine, searched: Sequence[SearchedSpace], text: str, serving: ModelRow | None
 ) -> tuple[Floats | None, str | None]:
     if not any(len(each.view) for each in searched) or not engine.index.embeds:
         return None, None
@@ -221,17 +222,17 @@ def question_vector(
     return engine.index.query_vector(in_first_person(engine.scrub(text).text, named), serving)
 
 
-def keep_signals(engine: Engine, searched: Sequence[Searched], serving: ModelRow | None) -> None:
+def keep_features(engine: Engine, searched: Sequence[SearchedSpace], serving: ModelRow | None) -> None:
     """Without a model nothing else would keep what was just read from every entry."""
     for each in searched:
         if serving is None and len(each.view) >= KEPT_FROM:
-            progress = engine.sealed.store.derived.progress(SIGNALS_ONLY, each.view.space)
+            progress = engine.sealed.store.derived.progress(FEATURES_ONLY, each.view.space)
             if each.view.state.seq > progress + KEPT_FROM:
                 engine.index.asked.add(each.view.space)
                 engine.index.wake()
 
 
-def _spellings(engine: Engine, ranked: Sequence[Ranked], question: Question) -> dict[str, list[str]]:
+def _spellings(engine: Engine, ranked: Sequence[RankedGroup], question: Question) -> dict[str, list[str]]:
     """For words that stand nowhere the near ones that the newest entries hold."""
     known = {
         term
@@ -244,7 +245,7 @@ def _spellings(engine: Engine, ranked: Sequence[Ranked], question: Question) -> 
     return corrections(unknown, _vocabulary(engine, searched)) if unknown else {}
 
 
-def _vocabulary(engine: Engine, searched: Sequence[Searched]) -> set[str]:
+def _vocabulary(engine: Engine, searched: Sequence[SearchedSpace]) -> set[str]:
     runs: set[str] = set()
     for each in searched:
         for entry in open_shown(engine, each, _read_quickly(each.view, len(searched))):
@@ -254,7 +255,7 @@ def _vocabulary(engine: Engine, searched: Sequence[Searched]) -> set[str]:
     return {term for run in runs for term in analyse_chunk(run)}
 
 
-def _read_quickly(view: View, spaces: int) -> list[int]:
+def _read_quickly(view: SpaceSnapshot, spaces: int) -> list[int]:
     """The newest entries of one of so many spaces: a question that finds nothing should not take seconds for it."""
     some = slice(-max(1, VOCABULARY // spaces), None)
     numbers, sizes = view.columns.numbers[some][::-1], view.columns.characters[some][::-1]
@@ -262,7 +263,7 @@ def _read_quickly(view: View, spaces: int) -> list[int]:
     return [int(number) for number in numbers[before < VOCABULARY_CHARACTERS // spaces]]
 
 
-def open_shown(engine: Engine, each: Searched, numbers: Sequence[int]) -> list[Entry]:
+def open_shown(engine: Engine, each: SearchedSpace, numbers: Sequence[int]) -> list[Entry]:
     """The entries with these numbers that the caller may see now, in no stated order."""
     rows = engine.sealed.store.entries.shown(each.visible, numbers)
     entries = (head.entry for head in engine.sealed.heads(each.visible, rows))
@@ -273,9 +274,9 @@ def open_shown(engine: Engine, each: Searched, numbers: Sequence[int]) -> list[E
     ]
 
 
-def best(ranked: Sequence[Ranked], count: int) -> list[Chosen]:
+def best(ranked: Sequence[RankedGroup], count: int) -> list[Candidate]:
     """The best entries of all spaces with their places and scores; ties go to the newer."""
-    found: list[tuple[float, int, int, int, Chosen]] = []
+    found: list[tuple[float, int, int, int, Candidate]] = []
     for each in ranked:
         if not each.ranking.order:
             continue
@@ -292,7 +293,7 @@ def best(ranked: Sequence[Ranked], count: int) -> list[Chosen]:
             strict=True,
         ):
             place = at - starts[space]
-            chosen = Chosen(searched[space], place, number, score, each)
+            chosen = Candidate(searched[space], place, number, score, each)
             found.append((-score, -updated, -place, chosen.searched.turn, chosen))
     found.sort(key=itemgetter(0, 1, 2, 3))
     return [chosen for *_, chosen in found[:count]]

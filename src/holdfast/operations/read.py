@@ -19,12 +19,21 @@ from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller
 from holdfast.domain.retention import CENTURY_SECONDS
 from holdfast.domain.times import SECOND
-from holdfast.operations.answers import Page
+from holdfast.operations.authorize import (
+    Access,
+    EntryName,
+    SpaceRef,
+    enter,
+    enter_own,
+    look_up,
+    opened,
+    seek,
+    visible_to,
+)
 from holdfast.operations.engine import Engine
-from holdfast.operations.enter import Entered, SpaceRef, enter, enter_own
-from holdfast.operations.note_reads import GET, HISTORY, LIST
-from holdfast.operations.resolve import Target, look_up, opened, seek, visible_to
-from holdfast.storage.sealed import Filter, Head, Placed
+from holdfast.operations.read_log import GET, HISTORY, LIST
+from holdfast.operations.results import Page
+from holdfast.storage.sealed_store import Filter, OpenedRow, PageRow
 
 _READ = Op.READ
 """Named here, because looking up a member of an enum runs Python code, and every read asks for this one."""
@@ -47,7 +56,7 @@ class Listing:
     expiring_within: int | timedelta | None = None
 
 
-def get(engine: Engine, caller: Caller, target: Target) -> Entry:
+def get(engine: Engine, caller: Caller, target: EntryName) -> Entry:
     now = engine.clock()
     entry = opened(look_up(engine, seek(engine, caller, target, Op.READ, now)))
     engine.reads.note(GET, caller.principal, now, (entry,))
@@ -68,7 +77,7 @@ def get_by_key(
         raise NotFound
     heads = sealed.by_key(sealed.visible(space, caller.principal, rooms, now), "", key.strip())
     if len(heads) > 1:
-        return get(engine, caller, Target(key, None, ref, "", rooms))
+        return get(engine, caller, EntryName(key, None, ref, "", rooms))
     if heads and sees(caller, space, entry := opened(heads[0]), now):
         engine.reads.note(GET, caller.principal, now, (entry,))
         return entry
@@ -80,7 +89,7 @@ def get_by_id(engine: Engine, caller: Caller, id: str | UUID, rooms: tuple[Parti
     own = engine.sealed.own_space(caller.principal)
     space, number = split_entry_id(id)
     if own is None or own.id.int != space.int:
-        return get(engine, caller, Target(id=id, partitions=rooms))
+        return get(engine, caller, EntryName(id=id, partitions=rooms))
     now = engine.clock()
     enter_own(engine, caller, _READ, now)
     head = engine.sealed.by_number(engine.sealed.visible(own, caller.principal, rooms, now), number)
@@ -120,7 +129,7 @@ def look_through(engine: Engine, caller: Caller, listing: Listing) -> Page:
         since, before = engine.sealed.open_cursor(request, listing.cursor)
     found, more, broken = _scan(engine, entered, visible, listing.wanted, since, before, limit)
     cursor = engine.sealed.seal_cursor(request, (since, found[-1].place)) if more and found else None
-    entries = [opened(Head(row, entry)) for _, row, entry in found]
+    entries = [opened(OpenedRow(row, entry)) for _, row, entry in found]
     return Page(entries, cursor, broken + engine.sealed.count_locked(visible))
 
 
@@ -165,7 +174,7 @@ def list_locked(engine: Engine, caller: Caller, space: SpaceRef) -> list[UUID]:
 
 
 def history(
-    engine: Engine, caller: Caller, target: Target, limit: int = 100, before: int | None = None
+    engine: Engine, caller: Caller, target: EntryName, limit: int = 100, before: int | None = None
 ) -> list[Revision]:
     """Every state of the entry that the caller may see, the present one first; or those before a revision."""
     sought = seek(engine, caller, target, Op.READ, engine.clock())
@@ -194,10 +203,10 @@ def _present(entry: Entry) -> Revision:
 
 
 def _scan(
-    engine: Engine, entered: Entered, visible: Visible, wanted: Filter, since: int, before: int, limit: int
-) -> tuple[Sequence[Placed], bool, int]:
+    engine: Engine, entered: Access, visible: Visible, wanted: Filter, since: int, before: int, limit: int
+) -> tuple[Sequence[PageRow], bool, int]:
     """Matching entries, whether there are more, and how many on the way were changed outside the engine."""
-    found: list[Placed] = []
+    found: list[PageRow] = []
     keys = engine.sealed.keyring.of(visible.space)
     readable, broken = keys.readable, 0
     whole = bool(readable) and len(readable) == len(keys.known)
@@ -220,7 +229,7 @@ def _scan(
         before = page[-1].place
 
 
-def _expiring(engine: Engine, entered: Entered, visible: Visible, listing: Listing, limit: int) -> Page:
+def _expiring(engine: Engine, entered: Access, visible: Visible, listing: Listing, limit: int) -> Page:
     """Soonest first. The store gives them from the first on, so a later page asks for more and skips what was shown."""
     request = _request(engine, listing, entered)
     until, after = visible.now + _seconds_ahead(listing.expiring_within) * SECOND, (0, 0)
@@ -260,7 +269,7 @@ def _expiry_place(row: EntryRow) -> tuple[int, int]:
     return row.expires_us or 0, row.seq
 
 
-def _request(engine: Engine, listing: Listing, entered: Entered) -> bytes:
+def _request(engine: Engine, listing: Listing, entered: Access) -> bytes:
     """What a cursor belongs to: the same space, rooms, filter and caller."""
     wanted = listing.wanted
     asked = [

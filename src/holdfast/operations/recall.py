@@ -14,28 +14,27 @@ from holdfast.crypto.keys import DataKey
 from holdfast.domain.access import Op
 from holdfast.domain.limits import check_limit
 from holdfast.domain.principal import Caller
-from holdfast.operations.answers import Hit, Hits
 from holdfast.operations.ask import Ask
+from holdfast.operations.authorize import Access, enter, visible_to
 from holdfast.operations.engine import Engine
-from holdfast.operations.enter import Entered, enter
-from holdfast.operations.note_reads import RECALL
 from holdfast.operations.rank import (
-    Chosen,
-    Ranked,
-    Searched,
+    Candidate,
+    RankedGroup,
+    SearchedSpace,
     best,
-    keep_signals,
+    keep_features,
     open_shown,
     question_vector,
     rank,
     rank_by,
 )
-from holdfast.operations.resolve import visible_to
+from holdfast.operations.read_log import RECALL
+from holdfast.operations.results import Hit, Hits
 from holdfast.operations.spaces import enterable
-from holdfast.search.fusion import Explanation
-from holdfast.search.space import Bools, Ints
-from holdfast.storage.codec import whole_namespace
-from holdfast.storage.view import View
+from holdfast.recall.arrays import Bools, Ints
+from holdfast.recall.fusion import Explanation
+from holdfast.recall.snapshot import SpaceSnapshot
+from holdfast.storage.row_codec import whole_namespace
 
 SPARE = 10
 """Entries ranked beyond the limit, in case some went since."""
@@ -62,7 +61,7 @@ def _noted(engine: Engine, caller: Caller, now: int, hits: list[Hit]) -> list[Hi
     return hits
 
 
-def enter_all(engine: Engine, caller: Caller, ask: Ask, now: int) -> list[tuple[Entered, Visible]]:
+def enter_all(engine: Engine, caller: Caller, ask: Ask, now: int) -> list[tuple[Access, Visible]]:
     """The spaces that are named, or all that the caller may search, each with what may be seen of it. Who may only
     search is shown what answers a question, never what is there."""
     op = Op.READ if ask.lists else Op.SEARCH
@@ -77,23 +76,23 @@ def enter_all(engine: Engine, caller: Caller, ask: Ask, now: int) -> list[tuple[
 
 
 def open_all(
-    engine: Engine, entered: Sequence[tuple[Entered, Visible]], ask: Ask, serving: ModelRow | None
-) -> list[Searched]:
+    engine: Engine, entered: Sequence[tuple[Access, Visible]], ask: Ask, serving: ModelRow | None
+) -> list[SearchedSpace]:
     """Each as it is committed now."""
     views = engine.index.all_shown([visible for _, visible in entered], serving)
     return [
-        Searched(each, visible, view, _wanted(engine, view, visible, ask), turn)
+        SearchedSpace(each, visible, view, _wanted(engine, view, visible, ask), turn)
         for turn, ((each, visible), view) in enumerate(zip(entered, views, strict=True))
     ]
 
 
 def _rank_ahead(
     engine: Engine,
-    entered: Sequence[tuple[Entered, Visible]],
+    entered: Sequence[tuple[Access, Visible]],
     ask: Ask,
     serving: ModelRow | None,
     limit: int,
-) -> tuple[list[Ranked], str | None] | None:
+) -> tuple[list[RankedGroup], str | None] | None:
     """By what this process has opened of the spaces, while their counters are on the way: they say whether it still
     holds. None when it does not, when something is not opened yet, or where the counters are not far away."""
     ahead = engine.sealed.store.ahead
@@ -104,8 +103,8 @@ def _rank_ahead(
         view = engine.index.opened(visible, serving)
         if view is None:
             return None
-        searched.append(Searched(each, visible, view, _wanted(engine, view, visible, ask), turn))
-    keep_signals(engine, searched, serving)
+        searched.append(SearchedSpace(each, visible, view, _wanted(engine, view, visible, ask), turn))
+    keep_features(engine, searched, serving)
     # Before anything is asked for: an embedder may be far away too, and no connection waits for it.
     vector, degraded = question_vector(engine, searched, ask.query, serving)
     with ahead.of([each.view.space for each in searched]) as states:
@@ -113,7 +112,7 @@ def _rank_ahead(
         return (ranked, degraded) if states() == [each.view.state for each in searched] else None
 
 
-def _wanted(engine: Engine, view: View, visible: Visible, ask: Ask) -> Bools | None:
+def _wanted(engine: Engine, view: SpaceSnapshot, visible: Visible, ask: Ask) -> Bools | None:
     """What the filters leave, before any limit."""
     masks = []
     if ask.since_us is not None or ask.until_us is not None:
@@ -125,7 +124,7 @@ def _wanted(engine: Engine, view: View, visible: Visible, ask: Ask) -> Bools | N
     return np.logical_and.reduce(masks) if masks else None
 
 
-def _labelled(engine: Engine, view: View, visible: Visible, kind: str, value: str) -> Bools:
+def _labelled(engine: Engine, view: SpaceSnapshot, visible: Visible, kind: str, value: str) -> Bools:
     def read(keys: list[DataKey]) -> Bools:
         labels = [blind_label(key, room, kind, value) for key in keys for room in visible.partitions]
         return engine.index.views.labelled(view, labels)
@@ -133,7 +132,7 @@ def _labelled(engine: Engine, view: View, visible: Visible, kind: str, value: st
     return engine.sealed.under_every_key(view.space, read)
 
 
-def newest(searched: Sequence[Searched], count: int) -> list[Chosen]:
+def newest(searched: Sequence[SearchedSpace], count: int) -> list[Candidate]:
     """An empty question asks for what changed last."""
     found = [
         (int(each.view.columns.updated[place]), place, each)
@@ -142,16 +141,16 @@ def newest(searched: Sequence[Searched], count: int) -> list[Chosen]:
     ]
     found.sort(key=itemgetter(0, 1), reverse=True)
     return [
-        Chosen(each, place, int(each.view.columns.numbers[place]), 0.0) for _, place, each in found[:count]
+        Candidate(each, place, int(each.view.columns.numbers[place]), 0.0) for _, place, each in found[:count]
     ]
 
 
-def _places(each: Searched) -> Ints:
+def _places(each: SearchedSpace) -> Ints:
     everything = np.arange(len(each.view), dtype=np.int32)
     return everything if each.wanted is None else everything[each.wanted]
 
 
-def _shown(engine: Engine, chosen: Sequence[Chosen], limit: int, *, explain: bool) -> list[Hit]:
+def _shown(engine: Engine, chosen: Sequence[Candidate], limit: int, *, explain: bool) -> list[Hit]:
     """Each is read again as the store has it now: what went or changed hands meanwhile is not shown, and one of the
     spare ones takes its place."""
     hits: list[Hit] = []
@@ -163,8 +162,8 @@ def _shown(engine: Engine, chosen: Sequence[Chosen], limit: int, *, explain: boo
     return hits
 
 
-def _read_again(engine: Engine, chosen: Sequence[Chosen], *, explain: bool) -> list[Hit]:
-    numbers: dict[int, tuple[Searched, list[int]]] = {}
+def _read_again(engine: Engine, chosen: Sequence[Candidate], *, explain: bool) -> list[Hit]:
+    numbers: dict[int, tuple[SearchedSpace, list[int]]] = {}
     for one in chosen:
         numbers.setdefault(id(one.searched), (one.searched, []))[1].append(one.number)
     entries = {
@@ -181,7 +180,7 @@ def _read_again(engine: Engine, chosen: Sequence[Chosen], *, explain: bool) -> l
     return hits
 
 
-def _explained(chosen: Chosen) -> Explanation | None:
+def _explained(chosen: Candidate) -> Explanation | None:
     among = chosen.among
     at = None if among is None else among.group.place_of(chosen.searched, chosen.place)
     return None if among is None or at is None else among.ranking.explain(at)

@@ -11,7 +11,6 @@ from uuid import UUID
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.blind import fingerprint
 from holdfast.domain.access import Op, may_flag
-from holdfast.domain.coach import Advice
 from holdfast.domain.entry import Change, Content, Entry
 from holdfast.domain.errors import (
     AccessDenied,
@@ -28,10 +27,20 @@ from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller, Principal
 from holdfast.domain.profile import KeyRule, Profile
 from holdfast.domain.space import SpaceName
-from holdfast.operations.answers import Outcome, Redactions, Remembered, Similar
-from holdfast.operations.draft import Asked, Draft, check_draft
+from holdfast.operations.authorize import (
+    Access,
+    EntryName,
+    EntryRef,
+    SpaceRef,
+    enter,
+    look_up_in,
+    opened,
+    require_delete,
+    require_flagging,
+    seek,
+    seen,
+)
 from holdfast.operations.engine import Engine
-from holdfast.operations.enter import Entered, SpaceRef, enter
 from holdfast.operations.judge import (
     NO_ADVICE,
     NO_REDACTIONS,
@@ -41,20 +50,13 @@ from holdfast.operations.judge import (
     weighed,
     words_of,
 )
-from holdfast.operations.resolve import (
-    Sought,
-    Target,
-    look_up_in,
-    opened,
-    require_delete,
-    require_flagging,
-    seek,
-    seen,
-)
-from holdfast.storage.index_text import Words, index_text
-from holdfast.storage.sealed import Head, Place
+from holdfast.operations.notes import Asked, NoteInput, check_note
+from holdfast.operations.results import Outcome, Redactions, Remembered, Similar
+from holdfast.safety.advice import Advice
+from holdfast.storage.index_terms import Words, index_text
+from holdfast.storage.row_codec import State
+from holdfast.storage.sealed_store import OpenedRow, WriteTarget
 from holdfast.storage.sealed_transaction import SealedTransaction
-from holdfast.storage.state import State
 
 _PERSISTED, _NO_NOTE = True, None
 _FLAG_NEEDS_MANAGE = "Always-apply needs a person who manages this space."
@@ -69,17 +71,17 @@ MANY = 128
 class _Ready(NamedTuple):
     """A draft after all that can be done before the transaction."""
 
-    entered: Entered
-    place: Place
+    entered: Access
+    place: WriteTarget
     profile: Profile
-    draft: Draft
+    draft: NoteInput
     content: Content
     expires_us: int | None
     redactions: Redactions
     request: bytes
     indexed: bool
     words: Words | None
-    superseded: tuple[Sought, Place] | None
+    superseded: tuple[EntryRef, WriteTarget] | None
     advice: tuple[Advice, ...]
     quarantined: bool
 
@@ -129,7 +131,7 @@ def _keep(engine: Engine, now: int, ready: _Ready, tx: Transaction) -> Kept:
 
 def not_kept(limits: Limits, caller: Caller, asked: Asked, reason: str, now: int) -> Remembered:
     """The answer while memory is off: what would be refused is refused all the same."""
-    content = check_draft(limits, caller, asked.profile, asked.draft)
+    content = check_note(limits, caller, asked.profile, asked.draft)
     expires = asked.profile.retention.expires_us(asked.draft.ttl, now)
     advice = NO_ADVICE
     if asked.profile.scrubbed and not asked.draft.encrypted:
@@ -143,8 +145,8 @@ def remember_many(
 ) -> Job[list[Outcome]]:
     """One transaction, one outcome a row: a row that is refused, now or before, takes nothing from the others."""
     now = engine.clock()
-    said: dict[SpaceRef, tuple[Entered, Place]] = {}
-    meant: dict[SpaceName, tuple[Entered, Place]] = {}
+    said: dict[SpaceRef, tuple[Access, WriteTarget]] = {}
+    meant: dict[SpaceName, tuple[Access, WriteTarget]] = {}
     prepared: list[_Ready | HoldfastError] = []
     for row in rows:
         try:
@@ -172,7 +174,7 @@ def remember_many(
 
 def _look_ahead(tx: SealedTransaction, rows: list[_Ready]) -> None:
     """Finds what the rows will revise, all of one space and room at once."""
-    asked: dict[tuple[int, Partition, Principal], tuple[Place, list[tuple[str, str]]]] = {}
+    asked: dict[tuple[int, Partition, Principal], tuple[WriteTarget, list[tuple[str, str]]]] = {}
     for row in rows:
         if _has_fresh_key(row):
             continue
@@ -187,12 +189,12 @@ def _ready(engine: Engine, caller: Caller, asked: Asked, now: int) -> _Ready:
     return _prepare(engine, asked, *_enter(engine, caller, asked.space, now), now)
 
 
-def _enter(engine: Engine, caller: Caller, space: SpaceRef, now: int) -> tuple[Entered, Place]:
+def _enter(engine: Engine, caller: Caller, space: SpaceRef, now: int) -> tuple[Access, WriteTarget]:
     entered = enter(engine, caller, space, Op.WRITE, now)
     return entered, engine.sealed.place(entered.space, now)
 
 
-def _prepare(engine: Engine, asked: Asked, entered: Entered, place: Place, now: int) -> _Ready:
+def _prepare(engine: Engine, asked: Asked, entered: Access, place: WriteTarget, now: int) -> _Ready:
     profile, draft = asked.profile, asked.draft
     content = _checked(engine, entered, profile, draft)
     redactions, advice, quarantined = NO_REDACTIONS, NO_ADVICE, False
@@ -217,9 +219,9 @@ def _prepare(engine: Engine, asked: Asked, entered: Entered, place: Place, now: 
     return ready
 
 
-def _sought(engine: Engine, asked: Asked, caller: Caller, now: int) -> tuple[Sought, Place]:
+def _sought(engine: Engine, asked: Asked, caller: Caller, now: int) -> tuple[EntryRef, WriteTarget]:
     """The entry to be superseded, and where it lies."""
-    old = Target(id=asked.draft.supersedes, partitions=(asked.profile.partition,))
+    old = EntryName(id=asked.draft.supersedes, partitions=(asked.profile.partition,))
     sought = seek(engine, caller, old, Op.WRITE, now)
     return sought, engine.sealed.place(sought.entered.space, now)
 
@@ -238,9 +240,9 @@ def check_expected(expected: int | None, actual: int) -> None:
         raise PreconditionFailed(f"The entry is at revision {actual}, not {expected}; read it again.")
 
 
-def _checked(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -> Content:
+def _checked(engine: Engine, entered: Access, profile: Profile, draft: NoteInput) -> Content:
     """What is to be written, as it was said."""
-    content = check_draft(engine.limits, entered.caller, profile, draft)
+    content = check_note(engine.limits, entered.caller, profile, draft)
     if not content.key:
         content = _tuple(Content, (_made_key(engine, draft), *content[1:]))
     if draft.always_inject and not may_flag(entered.caller, entered.space, entered.level):
@@ -273,14 +275,14 @@ def _write(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Remembered:
     return kept
 
 
-def _superseded(engine: Engine, tx: SealedTransaction, sought: Sought, place: Place) -> Entry:
+def _superseded(engine: Engine, tx: SealedTransaction, sought: EntryRef, place: WriteTarget) -> Entry:
     """The entry to be superseded, which the caller must be allowed to remove."""
     head = look_up_in(tx, place, sought)
     require_delete(engine, sought.entered, head)
     return opened(head)
 
 
-def _supersede(tx: SealedTransaction, caller: Caller, sought: Sought, place: Place) -> None:
+def _supersede(tx: SealedTransaction, caller: Caller, sought: EntryRef, place: WriteTarget) -> None:
     trashed = tx.trash(place, look_up_in(tx, place, sought), removed_by(caller))
     tx.audit("supersede", caller.principal, trashed.space, trashed.id, trashed.revision)
 
@@ -334,7 +336,7 @@ def _create(engine: Engine, tx: SealedTransaction, ready: _Ready) -> Entry:
     )
 
 
-def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: Head) -> Entry:
+def _revise(engine: Engine, tx: SealedTransaction, ready: _Ready, head: OpenedRow) -> Entry:
     before = seen(ready.entered, head, tx.now)  # nothing else comes along with new words
     content, always = ready.content, _always_inject(ready, before)
     if before is not None and ready.profile.keeps_omitted:
@@ -366,7 +368,7 @@ def _always_inject(ready: _Ready, before: Entry | None) -> bool:
     return flagged
 
 
-def _keep_omitted(content: Content, old: Content, draft: Draft) -> Content:
+def _keep_omitted(content: Content, old: Content, draft: NoteInput) -> Content:
     return content._replace(
         hint=old.hint if draft.hint is None else content.hint,
         category=old.category if draft.category is None else content.category,
@@ -397,14 +399,14 @@ def _replay(tx: SealedTransaction, ready: _Ready, repeatable: str) -> Remembered
     )
 
 
-def _made_key(engine: Engine, draft: Draft) -> str:
+def _made_key(engine: Engine, draft: NoteInput) -> str:
     """With an idempotency key the made key follows from it, so that a repeated request gets the same answer."""
     if draft.idempotency_key is None:
         return made_key()
     return made_key(fingerprint(engine.sealed.store_key, draft.idempotency_key.encode()))
 
 
-def _request(engine: Engine, entered: Entered, profile: Profile, draft: Draft) -> bytes:
+def _request(engine: Engine, entered: Access, profile: Profile, draft: NoteInput) -> bytes:
     """A keyed fingerprint of everything that was asked, to tell a repeated request from another one."""
     asked = json.dumps(
         [profile.name, str(entered.space.name.parts()), draft._asdict()], default=repr, sort_keys=True

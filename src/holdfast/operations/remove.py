@@ -15,14 +15,10 @@ from holdfast.domain.principal import Caller, Principal
 from holdfast.domain.profile import PROFILES
 from holdfast.domain.scope import Everything, OneEntry, OneKey, Runs, parse_scope
 from holdfast.domain.space import OWN_KIND, SpaceKind
-from holdfast.operations.answers import Forgotten
-from holdfast.operations.engine import Engine
-from holdfast.operations.enter import Entered
-from holdfast.operations.judge import removed_by
-from holdfast.operations.remember import check_expected
-from holdfast.operations.resolve import (
-    Sought,
-    Target,
+from holdfast.operations.authorize import (
+    Access,
+    EntryName,
+    EntryRef,
     deletable,
     first_readable,
     look_up_in,
@@ -31,8 +27,12 @@ from holdfast.operations.resolve import (
     require_delete,
     seek,
 )
-from holdfast.storage.codec import prefix_label
-from holdfast.storage.sealed import Head, Place
+from holdfast.operations.engine import Engine
+from holdfast.operations.judge import removed_by
+from holdfast.operations.remember import check_expected
+from holdfast.operations.results import Forgotten
+from holdfast.storage.row_codec import prefix_label
+from holdfast.storage.sealed_store import OpenedRow, WriteTarget
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 RUNS_AT_ONCE = 1_000
@@ -41,7 +41,7 @@ RUNS_AT_ONCE = 1_000
 def trash(
     engine: Engine,
     caller: Caller,
-    target: Target,
+    target: EntryName,
     expected: int | None = None,
     *,
     creator_only: bool = False,
@@ -63,7 +63,7 @@ def trash(
     return write
 
 
-def restore(engine: Engine, caller: Caller, target: Target) -> Job[Entry]:
+def restore(engine: Engine, caller: Caller, target: EntryName) -> Job[Entry]:
     """The last entry of that key the caller trashed, else the last anyone did; or the one of that id."""
     now = engine.clock()
     sought = seek(engine, caller, target, Op.CHANGE, now)
@@ -84,7 +84,7 @@ def restore(engine: Engine, caller: Caller, target: Target) -> Job[Entry]:
     return write
 
 
-def purge(engine: Engine, caller: Caller, target: Target, expected: int | None = None) -> Job[int]:
+def purge(engine: Engine, caller: Caller, target: EntryName, expected: int | None = None) -> Job[int]:
     """Removes one entry for good, live or from the trash; a locked one too, named by its id. The expected revision is
     that of the live entry, else of the one trashed last: what else lay in the trash, the caller was not shown. Who
     expects one means that entry, and is refused if it is not theirs to remove."""
@@ -105,7 +105,7 @@ def purge(engine: Engine, caller: Caller, target: Target, expected: int | None =
     return write
 
 
-def discard(engine: Engine, caller: Caller, target: Target) -> Job[bool]:
+def discard(engine: Engine, caller: Caller, target: EntryName) -> Job[bool]:
     """Removes one entry for good if it is there, and says whether it was."""
     remove_it = purge(engine, caller, target)
 
@@ -124,9 +124,9 @@ def forget(engine: Engine, caller: Caller, scope: str, partitions: tuple[Partiti
         case Everything():
             return _forget_everything(engine, caller, scope)
         case OneKey(key):
-            return _forget_one(engine, caller, scope, Target(key=key, partitions=partitions))
+            return _forget_one(engine, caller, scope, EntryName(key=key, partitions=partitions))
         case OneEntry(entry):
-            return _forget_one(engine, caller, scope, Target(id=entry, partitions=tuple(Partition)))
+            return _forget_one(engine, caller, scope, EntryName(id=entry, partitions=tuple(Partition)))
         case Runs() as runs:
             return _forget_runs(engine, caller, scope, runs)
         case never:
@@ -151,7 +151,7 @@ def _forget_everything(engine: Engine, caller: Caller, scope: str) -> Job[Forgot
     return write
 
 
-def _forget_one(engine: Engine, caller: Caller, scope: str, target: Target) -> Job[Forgotten]:
+def _forget_one(engine: Engine, caller: Caller, scope: str, target: EntryName) -> Job[Forgotten]:
     now = engine.clock()
     try:
         sought = seek(engine, caller, target, Op.FORGET, now)
@@ -197,12 +197,12 @@ def _own_spaces(engine: Engine, tx: Transaction, me: Principal) -> list[SpaceRow
     return [row for row in tx.spaces.owned_by(engine.sealed.blind(me)) if row.kind in kinds]
 
 
-def _removable(engine: Engine, sought: Sought, found: list[Head]) -> list[Head]:
+def _removable(engine: Engine, sought: EntryRef, found: list[OpenedRow]) -> list[OpenedRow]:
     """What the caller may remove of it; all of it where that is nothing, so that the refusal says why."""
     return [head for head in found if deletable(engine, sought.entered, head)] or found
 
 
-def _found(engine: Engine, tx: SealedTransaction, place: Place, sought: Sought) -> list[Head]:
+def _found(engine: Engine, tx: SealedTransaction, place: WriteTarget, sought: EntryRef) -> list[OpenedRow]:
     """The live entry meant and, by key, all that was trashed under it, the last first. What has expired but was not
     swept yet is there for those alone who may remove it."""
     if not place.space.stored:
@@ -217,7 +217,7 @@ def _found(engine: Engine, tx: SealedTransaction, place: Place, sought: Sought) 
     return live + trashed + [head for head in expired if deletable(engine, sought.entered, head)]
 
 
-def _named(tx: SealedTransaction, place: Place, sought: Sought) -> list[Head]:
+def _named(tx: SealedTransaction, place: WriteTarget, sought: EntryRef) -> list[OpenedRow]:
     """All that has the id or the key: live, in the trash, the last trashed first, or expired."""
     visible = sought.visible.with_expired
     if sought.number is not None:
@@ -231,14 +231,14 @@ def _named(tx: SealedTransaction, place: Place, sought: Sought) -> list[Head]:
     return live + tx.trashed_by_key(place, visible, sought.namespace, sought.key)
 
 
-def _meant(sought: Sought, heads: list[Head]) -> list[Head]:
+def _meant(sought: EntryRef, heads: list[OpenedRow]) -> list[OpenedRow]:
     try:
         return [first_readable(sought, heads)]
     except NotFound:
         return []
 
 
-def _in_trash(tx: SealedTransaction, place: Place, sought: Sought) -> Head:
+def _in_trash(tx: SealedTransaction, place: WriteTarget, sought: EntryRef) -> OpenedRow:
     if sought.number is not None:
         head = tx.by_number(place, sought.visible, sought.number, trashed=True)
         found = [head] if head else []
@@ -250,7 +250,9 @@ def _in_trash(tx: SealedTransaction, place: Place, sought: Sought) -> Head:
     return next((head for head in found if head.row.owner == sought.visible.viewer), found[0])
 
 
-def _purge(engine: Engine, tx: SealedTransaction, entered: Entered, heads: list[Head], operation: str) -> int:
+def _purge(
+    engine: Engine, tx: SealedTransaction, entered: Access, heads: list[OpenedRow], operation: str
+) -> int:
     for head in heads:
         require_delete(engine, entered, head)
     space = entered.space.id

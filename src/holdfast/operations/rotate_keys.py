@@ -16,7 +16,7 @@ from holdfast.crypto.keys import DataKey
 from holdfast.domain.errors import Conflict
 from holdfast.operations.claim import Ours, claimed
 from holdfast.operations.engine import Engine
-from holdfast.storage.audit_lines import add_line
+from holdfast.storage.audit_chain import add_line
 from holdfast.storage.keyring import FRESH_SECONDS
 from holdfast.storage.reseal import reseal_derived, reseal_entries, reseal_revisions
 from holdfast.storage.sealed_transaction import SealedTransaction

@@ -1,5 +1,4 @@
-"""Runs that wait to be recorded: no tool waits for the disk to say that it ran. They are written within a second, and
-before anybody looks at or forgets them in this process."""
+"""Runs of tools that wait to be recorded."""
 
 from __future__ import annotations
 
@@ -7,13 +6,18 @@ import logging
 from threading import Event, Lock
 
 from holdfast.domain.principal import Principal
-from holdfast.domain.run import Ran, Run
+from holdfast.domain.run import (
+    Ran,
+    Run,
+)
+
+log = logging.getLogger("holdfast")
 
 MOST_WAITING = 10_000
+
+
 ONE_BY_ONE = 16
 """Hits alike that are recorded each for itself before they are only counted, until the next time they are written."""
-
-log = logging.getLogger("holdfast.runs")
 
 
 class _Alike:

@@ -12,23 +12,22 @@ from uuid import UUID
 from holdfast.contracts.rows import EntryRow, Visible
 from holdfast.contracts.storage import EntryReads, Job, Transaction
 from holdfast.domain.access import Op, is_person, is_unattended, may_flag, sees
-from holdfast.domain.coach import Advice
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import AccessDenied, RunCap
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller
 from holdfast.domain.profile import ASSISTANT
 from holdfast.operations import edit, remember
-from holdfast.operations.answers import Redactions
-from holdfast.operations.draft import Asked, Draft
+from holdfast.operations.authorize import Access, EntryName, SpaceRef, enter, visible_to
 from holdfast.operations.edit import Changes
 from holdfast.operations.engine import Engine
-from holdfast.operations.enter import Entered, SpaceRef, enter
-from holdfast.operations.propose import Wanted, propose
-from holdfast.operations.resolve import Target, visible_to
-from holdfast.search.duplicates import Verdict, compare
+from holdfast.operations.notes import Asked, NoteInput
+from holdfast.operations.proposals import Wanted, propose
+from holdfast.operations.results import Redactions
+from holdfast.safety.advice import Advice
 from holdfast.storage.keyring import StaleKeys
 from holdfast.storage.sealed_transaction import SealedTransaction
+from holdfast.text.duplicates import Verdict, compare
 
 RUN_SAVES = 3
 ROOM = (Partition.ASSISTANT,)
@@ -132,7 +131,7 @@ def _confirmed(caller: Caller) -> Caller:
 
 def _written(engine: Engine, caller: Caller, saving: Saving, found: _Found) -> Job[Saved]:
     if found.same is None:
-        draft = Draft(
+        draft = NoteInput(
             saving.content,
             hint=saving.hint,
             tags=saving.tags,
@@ -148,7 +147,7 @@ def _written(engine: Engine, caller: Caller, saving: Saving, found: _Found) -> J
         return create
     said = saving.always_inject if _says_new(saving, found.same) else None
     changes = Changes(text=saving.content, hint=saving.hint, tags=saving.tags, always_inject=said)
-    change = edit.edit(engine, caller, Target(id=found.same.id, partitions=ROOM), changes)
+    change = edit.edit(engine, caller, EntryName(id=found.same.id, partitions=ROOM), changes)
 
     def update(tx: Transaction) -> Saved:
         edited = change(tx)
@@ -168,7 +167,7 @@ def asks_for_another(caller: Caller) -> bool:
     return caller.confirmed_by is None and not is_person(caller)
 
 
-def _needs_a_person(caller: Caller, entered: Entered, saving: Saving, same: Entry | None) -> bool:
+def _needs_a_person(caller: Caller, entered: Access, saving: Saving, same: Entry | None) -> bool:
     """What always applies, or goes on doing so with other words, steers every later turn."""
     if caller.confirmed_by is not None:
         return False
@@ -189,7 +188,7 @@ def _shown(saving: Saving, same: Entry | None) -> str:
 # Near-duplicates
 
 
-def _near(engine: Engine, entered: Entered, saving: Saving, now: int) -> _Found:
+def _near(engine: Engine, entered: Access, saving: Saving, now: int) -> _Found:
     """The best match that may be merged, and what is merely similar. What the save supersedes merges with nothing."""
     if not entered.space.stored:
         return _Found(None, (), 0)
@@ -209,7 +208,7 @@ def _near(engine: Engine, entered: Entered, saving: Saving, now: int) -> _Found:
 
 
 def _look_again(
-    engine: Engine, tx: Transaction, entered: Entered, saving: Saving, found: _Found, now: int
+    engine: Engine, tx: Transaction, entered: Access, saving: Saving, found: _Found, now: int
 ) -> None:
     """Two who save the same at once must not make two of it: what came meanwhile is looked at before writing."""
     if found.same is not None or saving.supersedes is not None:
@@ -223,7 +222,7 @@ def _look_again(
             raise StaleKeys(entered.space.id)
 
 
-def _entries(engine: Engine, entered: Entered, reads: EntryReads, after: int, now: int) -> Iterator[Entry]:
+def _entries(engine: Engine, entered: Access, reads: EntryReads, after: int, now: int) -> Iterator[Entry]:
     """Memories of the scope that changed after a sequence number: in a user's own space the caller's own."""
     visible = visible_to(engine, entered, ROOM, now)
     keys = engine.sealed.keyring.of(entered.space.id)

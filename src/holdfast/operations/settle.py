@@ -13,8 +13,8 @@ from uuid import UUID
 
 from holdfast.contracts.embedder import Embedder, EmbedderBroken
 from holdfast.contracts.rows import (
+    FEATURES_ONLY,
     FOLLOWING,
-    SIGNALS_ONLY,
     DerivedRow,
     EntryRow,
     SpaceState,
@@ -25,14 +25,14 @@ from holdfast.domain.errors import HoldfastError, Unavailable
 from holdfast.operations.change_model import take_over
 from holdfast.operations.claim import claimed
 from holdfast.operations.engine import Engine
-from holdfast.operations.index import IndexStatus, takes_others
-from holdfast.search.traits import embedding_text
+from holdfast.recall.index import IndexStatus, takes_others
+from holdfast.storage.features import seal_features
 from holdfast.storage.keyring import StaleKeys
-from holdfast.storage.signals import seal_signals
+from holdfast.text.traits import embedding_text
 
 if TYPE_CHECKING:
-    from holdfast.search.space import Floats
-    from holdfast.storage.view import View
+    from holdfast.recall.arrays import Floats
+    from holdfast.recall.snapshot import SpaceSnapshot
 
 BATCH = 32
 SIGNALS_BATCH = 256
@@ -77,8 +77,8 @@ def settle_all(engine: Engine, stopped: Stopped = lambda: False) -> int:
     serving = index.serving()
     done = 0
     while index.asked and serving is None:
-        done += _settle_space(engine, None, SIGNALS_ONLY, index.asked.pop(), stopped)
-    if not waiting(serving.model if serving else SIGNALS_ONLY, 1) and not _others_wait(engine):
+        done += _settle_space(engine, None, FEATURES_ONLY, index.asked.pop(), stopped)
+    if not waiting(serving.model if serving else FEATURES_ONLY, 1) and not _others_wait(engine):
         return done
     embedder = index.embedder()
     row = None if embedder is None else index.named(embedder.model_id)
@@ -149,7 +149,7 @@ def _derive(
     store, keys = engine.sealed.store, engine.sealed.keyring.of(space)
     there = {row.number: row.revision for row in store.derived.of(space, model, [row.number for row in rows])}
     due = [row for row in rows if there.get(row.number) != row.revision]
-    view: View | None = None
+    view: SpaceSnapshot | None = None
     derived = []
     for row in due:
         if stopped():
@@ -160,11 +160,11 @@ def _derive(
         if view is None and embedder is not None and entry.conversation:
             view = engine.index.views.of(space, model, embedder.dimensions)
         vector = None if embedder is None else _vector(engine, embedder, entry, view)
-        derived.append(seal_signals(engine.sealed, keys.current, row, model, entry, vector))
+        derived.append(seal_features(engine.sealed, keys.current, row, model, entry, vector))
     return derived
 
 
-def _vector(engine: Engine, embedder: Embedder, entry: Entry, view: View | None) -> Floats | None:
+def _vector(engine: Engine, embedder: Embedder, entry: Entry, view: SpaceSnapshot | None) -> Floats | None:
     """None for a text that the embedder refuses while it takes others: that entry is found by its words."""
     text = embedding_text(entry.text, entry.hint, _text_before(engine, entry, view))
     try:
@@ -178,7 +178,7 @@ def _vector(engine: Engine, embedder: Embedder, entry: Entry, view: View | None)
         return None
 
 
-def _text_before(engine: Engine, entry: Entry, view: View | None) -> str | None:
+def _text_before(engine: Engine, entry: Entry, view: SpaceSnapshot | None) -> str | None:
     """The note before this one in its conversation, which says what a short answer is about."""
     if view is None or not entry.conversation:
         return None

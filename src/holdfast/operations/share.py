@@ -13,8 +13,8 @@ from holdfast.domain.errors import AccessDenied, InvalidField
 from holdfast.domain.grant import Grant, Level, parse_level
 from holdfast.domain.principal import Caller, parse_grantee
 from holdfast.domain.retention import Retention, Ttl, Zero
+from holdfast.operations.authorize import Access, SpaceRef, enter
 from holdfast.operations.engine import Engine
-from holdfast.operations.enter import Entered, SpaceRef, enter
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 GRANTS = Retention(Zero.NONE)
@@ -92,7 +92,7 @@ def grants_on(engine: Engine, caller: Caller, space: SpaceRef) -> list[Grant]:
     return [grant for grant in grants if grant.live(now)]
 
 
-def _no_longer_than_own(engine: Engine, tx: Transaction, entered: Entered, expires: int | None) -> int | None:
+def _no_longer_than_own(engine: Engine, tx: Transaction, entered: Access, expires: int | None) -> int | None:
     """A share that stands on a grant ends with it."""
     if entered.decision.reason is not Reason.GRANT:
         return expires
@@ -106,7 +106,7 @@ def _no_longer_than_own(engine: Engine, tx: Transaction, entered: Entered, expir
     return own_end if expires is None else min(expires, own_end)
 
 
-def _roots(engine: Engine, tx: Transaction, entered: Entered, now: int) -> set[bytes]:
+def _roots(engine: Engine, tx: Transaction, entered: Access, now: int) -> set[bytes]:
     """Who gives without a grant of their own: the owner; where nobody owns, the caller with such standing, and givers
     whom nobody gave anything. To be asked before a grant is taken back, for then its holder looks like one of them."""
     if entered.space.owner is not None:
@@ -118,7 +118,7 @@ def _roots(engine: Engine, tx: Transaction, entered: Entered, now: int) -> set[b
     return roots
 
 
-def _keep_what_stands(tx: SealedTransaction, entered: Entered, roots: set[bytes]) -> int:
+def _keep_what_stands(tx: SealedTransaction, entered: Access, roots: set[bytes]) -> int:
     """Shortens grants to what their givers still hold, removes those that stand on nothing, and says how many."""
     rows = [row for row in tx.genuine_grants(entered.space.id) if _end(row) > tx.now]
     ends = _standing_until(rows, roots, tx.now)

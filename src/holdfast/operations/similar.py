@@ -9,16 +9,16 @@ from holdfast.domain.access import Op
 from holdfast.domain.entry import Entry
 from holdfast.domain.limits import check_limit
 from holdfast.domain.principal import Caller
-from holdfast.operations.answers import Similar
+from holdfast.operations.authorize import EntryName, look_up, opened, seek
 from holdfast.operations.engine import Engine
-from holdfast.operations.note_reads import SIMILAR
-from holdfast.operations.rank import Searched, open_shown
-from holdfast.operations.resolve import Target, look_up, opened, seek
-from holdfast.search.duplicates import HINT_COSINE, Verdict, compare
-from holdfast.search.question import read_question
-from holdfast.search.space import Bools, Floats, Ints
-from holdfast.search.words import read_postings, score_words
-from holdfast.storage.view import View
+from holdfast.operations.rank import SearchedSpace, open_shown
+from holdfast.operations.read_log import SIMILAR
+from holdfast.operations.results import Similar
+from holdfast.recall.arrays import Bools, Floats, Ints
+from holdfast.recall.bm25 import read_postings, score_words
+from holdfast.recall.snapshot import SpaceSnapshot
+from holdfast.text.duplicates import HINT_COSINE, Verdict, compare
+from holdfast.text.question import read_question
 
 CANDIDATES = 20
 """Entries looked at, by words and by meaning each."""
@@ -27,7 +27,7 @@ LEAST_WORDS = 1e-9
 """Any score of words at all."""
 
 
-def similar(engine: Engine, caller: Caller, target: Target, limit: int = SHOWN) -> list[Similar]:
+def similar(engine: Engine, caller: Caller, target: EntryName, limit: int = SHOWN) -> list[Similar]:
     """Nearest first, in the entry's own room of its space; itself left out."""
     limit = check_limit(limit, engine.limits.search_hits)
     sought = seek(engine, caller, target, Op.READ, engine.clock())
@@ -40,7 +40,7 @@ def similar(engine: Engine, caller: Caller, target: Target, limit: int = SHOWN) 
     if here is None:
         return []
     others = np.arange(len(view)) != here
-    searched = Searched(sought.entered, visible, view, others)
+    searched = SearchedSpace(sought.entered, visible, view, others)
     cosines = engine.index.views.cosines_to(view, here) * others
     near = np.union1d(_by_words(engine, view, entry, others), _best(cosines, HINT_COSINE))
     found = []
@@ -57,7 +57,7 @@ def similar(engine: Engine, caller: Caller, target: Target, limit: int = SHOWN) 
     return found[:limit]
 
 
-def _by_words(engine: Engine, view: View, entry: Entry, others: Bools) -> Ints:
+def _by_words(engine: Engine, view: SpaceSnapshot, entry: Entry, others: Bools) -> Ints:
     """Places of the entries that share most of its words."""
     question = read_question(f"{entry.hint} {entry.text}")
     found = engine.index.views.occurrences(view, question.terms)

@@ -14,9 +14,8 @@ from holdfast.domain.grant import Grant
 from holdfast.domain.limits import check_key
 from holdfast.domain.principal import Caller
 from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
-from holdfast.operations.engine import Engine
-from holdfast.operations.enter import (
-    Entered,
+from holdfast.operations.authorize import (
+    Access,
     Held,
     enter_space,
     find_or_plan,
@@ -24,6 +23,7 @@ from holdfast.operations.enter import (
     planned,
     try_enter,
 )
+from holdfast.operations.engine import Engine
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 FEW = 2
@@ -47,9 +47,9 @@ def list_spaces(engine: Engine, caller: Caller) -> list[SpaceInfo]:
     return [_info(entered) for entered in enterable(engine, caller, Op.SEARCH, engine.clock())]
 
 
-def enterable(engine: Engine, caller: Caller, op: Op, now: int) -> list[Entered]:
+def enterable(engine: Engine, caller: Caller, op: Op, now: int) -> list[Access]:
     """Every space the caller may enter for this, but for sessions, which belong to tool code."""
-    found: dict[SpaceName, Entered] = {}
+    found: dict[SpaceName, Access] = {}
     candidates = _known_candidates(engine, caller, now)
     held = _grants_held(engine, caller) if len(candidates) > FEW else None
     for space in candidates:
@@ -68,7 +68,7 @@ def _grants_held(engine: Engine, caller: Caller) -> Held:
     return held
 
 
-def _info(entered: Entered) -> SpaceInfo:
+def _info(entered: Access) -> SpaceInfo:
     space, source = entered.space, entered.decision.reason
     label = "self" if source is Reason.OWN else source.value
     id = space.id if space.stored else None

@@ -16,11 +16,11 @@ from holdfast.contracts.storage import EntryReads, Transaction
 from holdfast.crypto.blind import fingerprint
 from holdfast.domain.ids import entry_id
 from holdfast.domain.retention import IDEMPOTENCY_US, PROPOSAL_REMEMBERED_US, TRASH_US
-from holdfast.operations.answers import Swept
 from holdfast.operations.claim import claimed
 from holdfast.operations.engine import Engine
-from holdfast.operations.note_reads import A_LINE
-from holdfast.storage.audit_lines import add_line
+from holdfast.operations.read_log import A_LINE
+from holdfast.operations.results import Swept
+from holdfast.storage.audit_chain import add_line
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 WORK = "sweep"

@@ -8,17 +8,17 @@ from holdfast.domain.entry import Change, Entry, Revision
 from holdfast.domain.errors import AccessDenied, Conflict, InvalidField, Locked
 from holdfast.domain.principal import Caller
 from holdfast.domain.profile import PROFILES
+from holdfast.operations.authorize import EntryName, EntryRef, look_up_in, opened, require_flagging, seek
 from holdfast.operations.engine import Engine
 from holdfast.operations.judge import provenance_after
 from holdfast.operations.remember import check_expected
-from holdfast.operations.resolve import Sought, Target, look_up_in, opened, require_flagging, seek
-from holdfast.storage.sealed import Head
+from holdfast.storage.row_codec import State
+from holdfast.storage.sealed_store import OpenedRow
 from holdfast.storage.sealed_transaction import SealedTransaction
-from holdfast.storage.state import State
 
 
 def undo(
-    engine: Engine, caller: Caller, target: Target, to: int | None = None, expected: int | None = None
+    engine: Engine, caller: Caller, target: EntryName, to: int | None = None, expected: int | None = None
 ) -> Job[Entry]:
     """Back by one change, or to revision `to`."""
     now = engine.clock()
@@ -71,7 +71,9 @@ def _step_back(entry: Entry) -> int:
     return position - 1
 
 
-def _revision(engine: Engine, tx: SealedTransaction, sought: Sought, head: Head, number: int) -> Revision:
+def _revision(
+    engine: Engine, tx: SealedTransaction, sought: EntryRef, head: OpenedRow, number: int
+) -> Revision:
     if number >= head.row.revision:
         raise Conflict(
             f"There is no earlier revision {number}; the entry is at revision {head.row.revision}."
@@ -82,7 +84,7 @@ def _revision(engine: Engine, tx: SealedTransaction, sought: Sought, head: Head,
     return engine.sealed.revision(sought.entered.space.id, rows[0])
 
 
-def _state(sought: Sought, entry: Entry, earlier: Revision, now: int) -> State:
+def _state(sought: EntryRef, entry: Entry, earlier: Revision, now: int) -> State:
     """An expiry that has passed is not brought back: the entry would vanish by being undone."""
     expired = earlier.expires_us is not None and earlier.expires_us <= now
     return State(

@@ -10,8 +10,8 @@ from holdfast.contracts.rows import ModelRow
 from holdfast.domain.access import Op
 from holdfast.domain.errors import InvalidField, NotFound
 from holdfast.domain.principal import Caller
+from holdfast.operations.authorize import SpaceRef, enter
 from holdfast.operations.engine import Engine
-from holdfast.operations.enter import SpaceRef, enter
 
 
 def build_vector_index(engine: Engine, caller: Caller, space: SpaceRef) -> str:

@@ -15,11 +15,11 @@ from holdfast.domain.grant import Level
 from holdfast.domain.limits import check_limit
 from holdfast.domain.principal import Caller
 from holdfast.operations.ask import Ask
+from holdfast.operations.authorize import EntryName, look_up, opened, seek
 from holdfast.operations.engine import Engine
-from holdfast.operations.rank import Chosen, Ranked, Searched, best, rank
+from holdfast.operations.rank import Candidate, RankedGroup, SearchedSpace, best, rank
 from holdfast.operations.recall import enter_all, newest, open_all
-from holdfast.operations.resolve import Target, look_up, opened, seek
-from holdfast.search.space import Floats
+from holdfast.recall.arrays import Floats
 
 ALL_RANKED = 1_000_000
 _UNSEEN = "There is no such entry, it lies in the trash or was removed, or you may not see it."
@@ -42,7 +42,7 @@ def why_not(engine: Engine, caller: Caller, ask: Ask, id: str | UUID) -> WhyNot:
     """What does not exist and what one may not see are told apart by nothing: both end at `identity`."""
     limit, now = check_limit(ask.limit, engine.limits.search_hits), engine.clock()
     try:
-        sought = seek(engine, caller, Target(id=id, partitions=ask.partitions), Op.SEARCH, now)
+        sought = seek(engine, caller, EntryName(id=id, partitions=ask.partitions), Op.SEARCH, now)
         entry = opened(look_up(engine, sought))
     except (NotFound, AccessDenied):
         return (
@@ -77,7 +77,7 @@ def _uncounted(told: WhyNot) -> WhyNot:
 def _has_expired(engine: Engine, caller: Caller, ask: Ask, id: str | UUID, now: int) -> bool:
     """Whether the caller could see the entry until its time was over."""
     try:
-        sought = seek(engine, caller, Target(id=id, partitions=ask.partitions), Op.SEARCH, now)
+        sought = seek(engine, caller, EntryName(id=id, partitions=ask.partitions), Op.SEARCH, now)
     except (NotFound, AccessDenied):
         return False
     if sought.number is None or not sought.entered.space.stored:
@@ -100,14 +100,14 @@ def _held_back(entry: Entry) -> WhyNot:
     return WhyNot("word rank", "It holds no word that could be found.")
 
 
-def _by_age(order: Sequence[Chosen], here: Searched, place: int, limit: int) -> WhyNot:
+def _by_age(order: Sequence[Candidate], here: SearchedSpace, place: int, limit: int) -> WhyNot:
     final = _place_in(order, here, place)
     if final <= limit:
         return WhyNot("shown", "It is among the newest.", rank=final)
     return WhyNot("limit", f"{final - 1} entries changed after it; the limit is {limit}.", rank=final)
 
 
-def _by_rank(ranked: Sequence[Ranked], here: Searched, place: int, limit: int) -> WhyNot:
+def _by_rank(ranked: Sequence[RankedGroup], here: SearchedSpace, place: int, limit: int) -> WhyNot:
     own, at = next(
         (each.ranking, at) for each in ranked if (at := each.group.place_of(here, place)) is not None
     )
@@ -137,7 +137,7 @@ def _rank_in(scores: Sequence[Floats], own: float) -> int | None:
     return 1 + sum(int(np.count_nonzero(each > own)) for each in scores)
 
 
-def _place_in(order: Sequence[Chosen], here: Searched, place: int) -> int:
+def _place_in(order: Sequence[Candidate], here: SearchedSpace, place: int) -> int:
     return 1 + next(
         at for at, chosen in enumerate(order) if chosen.searched is here and chosen.place == place
     )

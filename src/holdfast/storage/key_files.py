@@ -10,7 +10,7 @@ from pathlib import Path
 from holdfast.crypto.keyfile import copy_key_file, key_file_of, master_in, own_key_file, shared_key_file
 from holdfast.crypto.keys import Master
 from holdfast.domain.errors import HoldfastError, Unavailable
-from holdfast.storage.sealed import check_canary
+from holdfast.storage.sealed_store import check_canary
 
 OF_SQLITE = ("-wal", "-shm", "-journal")
 

@@ -11,7 +11,7 @@ from holdfast.contracts.rows import ProposalRow
 from holdfast.crypto.sealing import seal_blob, unseal_blob
 from holdfast.domain.principal import Caller, Principal, PrincipalKind
 from holdfast.domain.space import SpaceKind, SpaceName
-from holdfast.storage.sealed import Sealed
+from holdfast.storage.sealed_store import SealedStore
 
 
 class Asked(NamedTuple):
@@ -24,7 +24,7 @@ class Asked(NamedTuple):
     space: SpaceName
 
 
-def seal_proposal(sealed: Sealed, row: ProposalRow, asked: Asked) -> ProposalRow:
+def seal_proposal(sealed: SealedStore, row: ProposalRow, asked: Asked) -> ProposalRow:
     plain = json.dumps(
         {
             "what": asked.what,
@@ -37,7 +37,7 @@ def seal_proposal(sealed: Sealed, row: ProposalRow, asked: Asked) -> ProposalRow
     return row._replace(sealed=seal_blob(sealed.store_key, _bound(row), plain))
 
 
-def open_proposal(sealed: Sealed, row: ProposalRow) -> Asked | None:
+def open_proposal(sealed: SealedStore, row: ProposalRow) -> Asked | None:
     """None when it was answered, or changed outside the engine."""
     plain = unseal_blob(sealed.store_key, _bound(row), row.sealed)
     if plain is None:

@@ -9,15 +9,9 @@ from holdfast.crypto.blind import blind_key
 from holdfast.crypto.keys import DataKey
 from holdfast.domain.errors import Locked
 from holdfast.domain.partition import Partition
-from holdfast.storage.codec import (
-    labels_of,
-    open_entry,
-    open_revision_whole,
-    seal_entry,
-    seal_revision,
-)
-from holdfast.storage.index_text import index_text
-from holdfast.storage.signals import reseal_signals
+from holdfast.storage.features import reseal_features
+from holdfast.storage.index_terms import index_text
+from holdfast.storage.row_codec import labels_of, open_entry, open_revision_whole, seal_entry, seal_revision
 
 
 def reseal_entries(tx: Transaction, space: UUID, old: DataKey, new: DataKey, limit: int) -> int:
@@ -59,7 +53,7 @@ def reseal_derived(
     """What does not open is dropped: it can be derived again."""
     rows = tx.derived.sealed_with(space, old.key_id, limit)
     for row in rows:
-        resealed = reseal_signals(old, new, row, compared_there=compared_there)
+        resealed = reseal_features(old, new, row, compared_there=compared_there)
         if resealed is None or not tx.derived.put(space, resealed):
             tx.derived.drop(space, [row.number])
             tx.derived.fall_back(space, 1)

@@ -30,8 +30,11 @@ from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
 from holdfast.domain.retention import IDEMPOTENCY_US
 from holdfast.domain.space import SpaceKind
-from holdfast.storage.audit_lines import add_line
-from holdfast.storage.codec import (
+from holdfast.storage.audit_chain import add_line
+from holdfast.storage.index_terms import Words, index_text
+from holdfast.storage.keyring import StaleKeys
+from holdfast.storage.row_codec import (
+    State,
     entry_of,
     grant_code,
     labels_of,
@@ -41,14 +44,11 @@ from holdfast.storage.codec import (
     sealed_row,
     superseded,
 )
-from holdfast.storage.index_text import Words, index_text
-from holdfast.storage.keyring import StaleKeys
-from holdfast.storage.sealed import Head, Place, Sealed
-from holdfast.storage.state import State
+from holdfast.storage.sealed_store import OpenedRow, SealedStore, WriteTarget
 
 
 class SealedTransaction:
-    def __init__(self, sealed: Sealed, tx: Transaction, now: int) -> None:
+    def __init__(self, sealed: SealedStore, tx: Transaction, now: int) -> None:
         self._sealed = sealed
         self.tx = tx
         self.now = now
@@ -57,7 +57,7 @@ class SealedTransaction:
 
     # Spaces
 
-    def settle(self, place: Place) -> None:
+    def settle(self, place: WriteTarget) -> None:
         """Stores the space or the key that is new, once. Whoever was quicker wins; the write is then prepared again."""
         if place.new_key is None or place.space.id in self._settled:
             return
@@ -90,35 +90,39 @@ class SealedTransaction:
 
     # Reading inside the transaction
 
-    def by_key(self, place: Place, visible: Visible, namespace: str, key: str) -> list[Head]:
+    def by_key(self, place: WriteTarget, visible: Visible, namespace: str, key: str) -> list[OpenedRow]:
         return self._sealed.heads_by_key(self.tx.entries, place.keys, visible, namespace, key)
 
-    def by_number(self, place: Place, visible: Visible, number: int, *, trashed: bool = False) -> Head | None:
+    def by_number(
+        self, place: WriteTarget, visible: Visible, number: int, *, trashed: bool = False
+    ) -> OpenedRow | None:
         find = self.tx.entries.trashed_by_number if trashed else self.tx.entries.by_number
         row = find(visible, number)
         return None if row is None else self._sealed.head(place.keys, row)
 
-    def require_all_keys(self, place: Place) -> None:
+    def require_all_keys(self, place: WriteTarget) -> None:
         """What is not found under some of a space's keys may lie under others: keys that changed are read again."""
         made = () if place.new_key is None else (place.new_key.key_id,)
         stored = tuple(row.key_id for row in self.tx.keys.of(place.space.id))
         if stored + made != place.keys.known:
             raise StaleKeys(place.space.id)
 
-    def has_locked(self, place: Place, visible: Visible) -> bool:
+    def has_locked(self, place: WriteTarget, visible: Visible) -> bool:
         keys = place.keys
         if len(keys.readable) == len(keys.known) and place.new_key is None:
             return False
         return self.tx.entries.count_locked(visible, list(keys.readable)) > 0
 
-    def trashed_by_key(self, place: Place, visible: Visible, namespace: str, key: str) -> list[Head]:
+    def trashed_by_key(
+        self, place: WriteTarget, visible: Visible, namespace: str, key: str
+    ) -> list[OpenedRow]:
         blinds = place.keys.blinds(namespace, key)
         rows = self.tx.entries.trashed_by_key(visible, blinds)
         return [self._sealed.head(place.keys, row) for row in rows]
 
     def own(
-        self, place: Place, partition: Partition, owner: Principal, namespace: str, key: str
-    ) -> Head | None:
+        self, place: WriteTarget, partition: Partition, owner: Principal, namespace: str, key: str
+    ) -> OpenedRow | None:
         """The caller's own live row, expired ones included: they still hold the key until they are removed."""
         if self._ahead and (name := (place.space.id, partition, owner, namespace, key)) in self._ahead:
             ahead = self._ahead.pop(name)
@@ -129,7 +133,7 @@ class SealedTransaction:
                 return self._sealed.head(place.keys, row)
         return None
 
-    def refuse_twin(self, place: Place, owner: Principal, name: str, number: int | None = None) -> None:
+    def refuse_twin(self, place: WriteTarget, owner: Principal, name: str, number: int | None = None) -> None:
         """Conflict when another file of the owner has this name in another spelling; `number` is the file itself."""
         visible = self._sealed.visible(place.space, owner, (Partition.FILES,), BEFORE_ALL_TIME)
         labels = [name_label(key, name) for key in place.keys.all()]
@@ -139,7 +143,7 @@ class SealedTransaction:
                 raise Conflict(f"There is a file `{twin.key}` already; names must differ in more than case.")
 
     def look_ahead(
-        self, place: Place, partition: Partition, owner: Principal, names: Sequence[tuple[str, str]]
+        self, place: WriteTarget, partition: Partition, owner: Principal, names: Sequence[tuple[str, str]]
     ) -> None:
         """Reads what `own` is going to be asked for, each (namespace, key) once, in one go. A name that comes twice is
         left out: the second must find what the first wrote."""
@@ -158,7 +162,7 @@ class SealedTransaction:
     # Writing entries
 
     def free_expired(
-        self, place: Place, partition: Partition, owner: Principal, namespace: str, key: str
+        self, place: WriteTarget, partition: Partition, owner: Principal, namespace: str, key: str
     ) -> None:
         """Removes the row that still holds this key although its time is over."""
         holder = self.own(place, partition, owner, namespace, key)
@@ -167,7 +171,7 @@ class SealedTransaction:
 
     def create(
         self,
-        place: Place,
+        place: WriteTarget,
         partition: Partition,
         owner: Principal,
         content: Content,
@@ -209,8 +213,8 @@ class SealedTransaction:
 
     def revise(
         self,
-        place: Place,
-        head: Head,
+        place: WriteTarget,
+        head: OpenedRow,
         content: Content,
         state: State,
         *,
@@ -250,7 +254,7 @@ class SealedTransaction:
             self.tx.terms.drop(place.space.id, [old.number])
         return entry_of(place.space.id, row, entry.owner, content)
 
-    def trash(self, place: Place, head: Head, by: str = "") -> Entry:
+    def trash(self, place: WriteTarget, head: OpenedRow, by: str = "") -> Entry:
         """`by` is kept with it, so that everything one actor removed can be found again."""
         self._ahead.clear()
         entry = self._opened(head)
@@ -262,7 +266,7 @@ class SealedTransaction:
         self.tx.spaces.recount(place.space.id, entries=0, indexed=-int(row.length > 0), length=-row.length)
         return entry_of(place.space.id, row, entry.owner, entry.content)
 
-    def restore(self, place: Place, head: Head) -> Entry:
+    def restore(self, place: WriteTarget, head: OpenedRow) -> Entry:
         """Brings an entry back from the trash as it was, words included. A live one with its key is a Conflict."""
         entry = self._opened(head)
         entry = entry._replace(content=entry.content._replace(removed_by=""))
@@ -275,7 +279,7 @@ class SealedTransaction:
         self.tx.spaces.recount(place.space.id, entries=0, indexed=int(row.length > 0), length=row.length)
         return entry_of(place.space.id, row, entry.owner, entry.content)
 
-    def rename_trashed(self, place: Place, head: Head, name: str) -> Head:
+    def rename_trashed(self, place: WriteTarget, head: OpenedRow, name: str) -> OpenedRow:
         """Gives an entry in the trash a name, which a live one may have."""
         entry, key = self._opened(head), place.keys.readable[head.row.key_id]
         content = entry.content._replace(key=name)
@@ -283,7 +287,7 @@ class SealedTransaction:
         blind, labels = blind_key(key, content.namespace, name), labels_of(key, entry.partition, content)
         row = head.row._replace(key=blind, labels=labels, length=length)
         self.tx.entries.restate(place.space.id, seal_entry(key, row, entry.owner, content))
-        return Head(row, entry._replace(content=content))
+        return OpenedRow(row, entry._replace(content=content))
 
     def purge(self, space: UUID, rows: Sequence[EntryRow], *, erase: bool = True) -> int:
         """Removes entries with everything derived from them: from every byte before it is acknowledged, or soon after.
@@ -322,7 +326,14 @@ class SealedTransaction:
         return deleted
 
     def carry(
-        self, place: Place, head: Head, target: Place, content: Content, *, indexed: bool, cap: int
+        self,
+        place: WriteTarget,
+        head: OpenedRow,
+        target: WriteTarget,
+        content: Content,
+        *,
+        indexed: bool,
+        cap: int,
     ) -> Entry:
         """Moves an entry, history included, to another space in this transaction; it gets an id of that space. What its
         owner was answered about it goes along; what others were is dropped, for they need not see it there."""
@@ -356,7 +367,7 @@ class SealedTransaction:
         return entry_of(target.space.id, row, entry.owner, content)
 
     def _carry_revision(
-        self, place: Place, old: RevisionRow, owner: Principal, target: Place, row: EntryRow
+        self, place: WriteTarget, old: RevisionRow, owner: Principal, target: WriteTarget, row: EntryRow
     ) -> None:
         revision: Revision = self._sealed.revision(place.space.id, old)
         if revision.content is None:
@@ -436,7 +447,7 @@ class SealedTransaction:
 
     # Details
 
-    def _advance(self, place: Place, entries: int, indexed: int, length: int, cap: int | None) -> int:
+    def _advance(self, place: WriteTarget, entries: int, indexed: int, length: int, cap: int | None) -> int:
         """Takes the next sequence number; refuses keys that are no longer current and spaces that are full."""
         if place.new_key is not None:
             self.settle(place)
@@ -449,10 +460,10 @@ class SealedTransaction:
             raise Quota
         return counts.seq
 
-    def _resealed(self, place: Place, row: EntryRow, entry: Entry) -> EntryRow:
+    def _resealed(self, place: WriteTarget, row: EntryRow, entry: Entry) -> EntryRow:
         return seal_entry(place.keys.readable[row.key_id], row, entry.owner, entry.content)
 
-    def _opened(self, head: Head) -> Entry:
+    def _opened(self, head: OpenedRow) -> Entry:
         if head.entry is None:
             raise Locked
         return head.entry
@@ -469,7 +480,7 @@ def _index_text(
     return text if length else None, length
 
 
-def receipt_key(sealed: Sealed, key: str) -> bytes:
+def receipt_key(sealed: SealedStore, key: str) -> bytes:
     return blind_name(sealed.store_key, "idempotency key", key)
 
 

@@ -13,7 +13,7 @@ from typing import Protocol
 import pytest
 
 from holdfast.entrypoints.cli import run
-from holdfast.search.embedding.models import GTE_SMALL, describe
+from holdfast.recall.embedding.models import GTE_SMALL, describe
 from tests.unit.embedding.tiny import installed_folder
 
 

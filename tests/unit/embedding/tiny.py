@@ -9,7 +9,7 @@ import tarfile
 from dataclasses import replace
 from pathlib import Path
 
-from holdfast.search.embedding.models import GTE_SMALL, MINILM
+from holdfast.recall.embedding.models import GTE_SMALL, MINILM
 
 TOKENIZER = b'{"tiny": "tokenizer"}'
 WEIGHTS = b"float weights " * 1_000

@@ -7,14 +7,23 @@ from datetime import date
 
 import numpy as np
 
-from holdfast.search.analyser import analyse
-from holdfast.search.constants import DEFAULT, Constants
-from holdfast.search.fusion import Ranking, Scale, fuse
-from holdfast.search.prepared import Prepared, prepare
-from holdfast.search.question import Question, read_question
-from holdfast.search.space import NO_DAY, NOBODY, Field, Floats, Occurrences, Space, neighbours
-from holdfast.search.traits import chunks, role_of, traits_of
-from holdfast.search.words import Postings, WordScores, read_postings, score_words
+from holdfast.recall.arrays import (
+    NO_DAY,
+    NOBODY,
+    Field,
+    Floats,
+    Occurrences,
+    RankingArrays,
+    SpaceArrays,
+    neighbours,
+    prepare,
+)
+from holdfast.recall.bm25 import Postings, WordScores, read_postings, score_words
+from holdfast.recall.fusion import Ranking, Scale, fuse
+from holdfast.recall.weights import DEFAULT, Constants
+from holdfast.text.analyser import analyse
+from holdfast.text.question import Question, read_question
+from holdfast.text.traits import chunks, role_of, traits_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +75,7 @@ class Notebook:
             for place, terms in fields.items():
                 for offset, term in enumerate(terms):
                     self.index[term].append((entry, place, offset))
-        self.prepared: Prepared = prepare(_space(written, units), constants)
+        self.prepared: RankingArrays = prepare(_space(written, units), constants)
 
     def places(self, question: Question) -> list[Place]:
         return [
@@ -91,14 +100,14 @@ class Notebook:
         return fuse(self.prepared, question, postings, scores, known, scale, limit)
 
 
-def _space(notes: Sequence[Note], units: Sequence[tuple[int, int, int]]) -> Space:
+def _space(notes: Sequence[Note], units: Sequence[tuple[int, int, int]]) -> SpaceArrays:
     names = tuple(dict.fromkeys(note.speaker for note in notes if note.speaker))
     talks = tuple(dict.fromkeys(note.conversation for note in notes if note.conversation))
     conversation = np.array(
         [talks.index(note.conversation) if note.conversation else NOBODY for note in notes], np.int32
     )
     previous, following = neighbours(conversation, np.arange(len(notes)))
-    return Space(
+    return SpaceArrays(
         unit_entry=np.array([entry for entry, _, _ in units], np.int32),
         unit_length=np.array([length for _, length, _ in units], np.float32),
         body_start=np.array([start for _, _, start in units], np.int32),

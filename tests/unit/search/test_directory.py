@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holdfast.storage.view import Directory
+from holdfast.recall.snapshot import Directory
 
 LARGEST = (1 << 32) - 1
 RANDOM = np.random.default_rng(5)

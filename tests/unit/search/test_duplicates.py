@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.search.duplicates import HINT_COSINE, SAME_COSINE, Verdict, compare, is_cosine_duplicate
+from holdfast.text.duplicates import HINT_COSINE, SAME_COSINE, Verdict, compare, is_cosine_duplicate
 
 REPEATED = {Verdict.SAME, Verdict.MERGE}
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.search.fusion import Scale, common_scale, fuse
-from holdfast.search.question import read_question
-from holdfast.search.space import Floats
-from holdfast.search.words import rarities, score_words
+from holdfast.recall.arrays import Floats
+from holdfast.recall.bm25 import rarities, score_words
+from holdfast.recall.fusion import Scale, common_scale, fuse
+from holdfast.text.question import read_question
 from tests.unit.search.notes import Note, Notebook
 
 FILLER = ("The weather was fine", "We cooked soup", "A train passed by", "They watched a film")

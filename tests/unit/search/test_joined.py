@@ -7,12 +7,12 @@ from random import Random
 import numpy as np
 import pytest
 
-from holdfast.search import fusion
-from holdfast.search.fusion import Explanation, Ranking, common_scale, fuse
-from holdfast.search.joined import joined
-from holdfast.search.question import Question, read_question
-from holdfast.search.space import Bools, Floats
-from holdfast.search.words import rarities, read_postings, score_words
+from holdfast.recall import fusion
+from holdfast.recall.arrays import Bools, Floats
+from holdfast.recall.bm25 import rarities, read_postings, score_words
+from holdfast.recall.fusion import Explanation, Ranking, common_scale, fuse
+from holdfast.recall.joined import joined
+from holdfast.text.question import Question, read_question
 from tests.unit.search.notes import Note, Notebook, Place, occurrences
 
 WORDS = [

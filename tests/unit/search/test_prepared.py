@@ -5,9 +5,8 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
-from holdfast.search.analyser import date_words
-from holdfast.search.prepared import prepare
-from holdfast.search.space import NOBODY, Field, Occurrences, neighbours
+from holdfast.recall.arrays import NOBODY, Field, Occurrences, neighbours, prepare
+from holdfast.text.analyser import date_words
 from tests.unit.search.notes import Note, Notebook, occurrences
 
 MICROS_OF_DAY = 86_400_000_000

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.search.question import MAX_QUESTION_TERMS, in_first_person, read_question
+from holdfast.text.question import MAX_QUESTION_TERMS, in_first_person, read_question
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.search.analyser import analyse
-from holdfast.search.traits import (
+from holdfast.text.analyser import analyse
+from holdfast.text.traits import (
     CHUNK_CHARACTERS,
     PREVIOUS_CHARACTERS,
     Role,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.search.typos import MOST_TERMS, certainty, corrections
+from holdfast.text.typos import MOST_TERMS, certainty, corrections
 
 KNOWN = [
     "kubernet",

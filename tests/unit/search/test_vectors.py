@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from holdfast.search import vectors
-from holdfast.search.space import Floats
-from holdfast.search.vectors import (
+from holdfast.recall import cosine
+from holdfast.recall.arrays import Floats
+from holdfast.recall.cosine import (
     CosineRange,
     Vectors,
     cosine_range,
@@ -33,8 +33,8 @@ def test_a_space_is_scanned_exactly_until_it_is_large() -> None:
 def test_a_large_space_is_searched_by_signs_and_its_nearest_are_exact(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(vectors, "LARGE", 1_000)
-    monkeypatch.setattr(vectors, "RESCORED", 200)
+    monkeypatch.setattr(cosine, "LARGE", 1_000)
+    monkeypatch.setattr(cosine, "RESCORED", 200)
     rows = unit_rows(2_000, 384)
     query = (rows[7] + rows[8]) / np.linalg.norm(rows[7] + rows[8])
     indexed = index_vectors(rows)
@@ -46,7 +46,7 @@ def test_a_large_space_is_searched_by_signs_and_its_nearest_are_exact(
 
 
 def test_the_best_by_words_get_their_exact_cosine_however_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "RESCORED", 10)
+    monkeypatch.setattr(cosine, "RESCORED", 10)
     rows = unit_rows(500)
     exact = rows @ rows[0]
     farthest = np.argsort(exact)[:3].astype(np.int32)

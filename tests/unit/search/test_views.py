@@ -9,9 +9,9 @@ import pytest
 
 import holdfast
 from holdfast.domain.profile import FILES
-from holdfast.entrypoints.python import Memory
-from holdfast.operations.draft import Draft
-from holdfast.storage.views import JOINTS_SHARE, Views
+from holdfast.entrypoints.python.memory import Memory
+from holdfast.operations.notes import NoteInput
+from holdfast.recall.snapshot_cache import JOINTS_SHARE, SnapshotCache
 from tests.doors.looking import engine_of, write_as
 
 
@@ -31,7 +31,7 @@ def traced() -> Iterator[None]:
         tracemalloc.stop()
 
 
-def views_of(memory: Memory) -> Views:
+def views_of(memory: Memory) -> SnapshotCache:
     return engine_of(memory).index.views
 
 
@@ -57,7 +57,7 @@ def test_many_small_spaces_take_no_more_than_the_ceiling(memory: Memory) -> None
 def test_what_others_may_see_of_a_space_counts_too(memory: Memory) -> None:
     alice, agent = memory.user("alice"), memory.agent("bot", user="alice")
     alice.remember_many([{"text": "a walrus", "key": f"n{number}"} for number in range(1_000)])
-    write_as(memory, FILES, "alice", Draft(text="a walrus of her own", key="private.md"))
+    write_as(memory, FILES, "alice", NoteInput(text="a walrus of her own", key="private.md"))
     assert len(alice.recall("walrus")) == 10
     views = views_of(memory)
     with traced():

@@ -5,9 +5,9 @@ from datetime import date
 import numpy as np
 import pytest
 
-from holdfast.search import words
-from holdfast.search.question import read_question
-from holdfast.search.words import rarities, read_postings, score_words
+from holdfast.recall import bm25
+from holdfast.recall.bm25 import rarities, read_postings, score_words
+from holdfast.text.question import read_question
 from tests.unit.search.notes import Note, Notebook, occurrences
 
 FILLER = ("The weather was fine", "We cooked soup", "A train passed by", "They watched a film")
@@ -135,7 +135,7 @@ def test_many_terms_are_scored_in_parts_as_at_once(monkeypatch: pytest.MonkeyPat
     notebook = Notebook(*talk, "filler words here. " * 60 + "boat", *FILLER)
     text = "Did Mia sail a red or green boat on 8 May 2023"
     at_once = notebook.words(text).score
-    monkeypatch.setattr(words, "CELLS_AT_ONCE", 1)
+    monkeypatch.setattr(bm25, "CELLS_AT_ONCE", 1)
     assert notebook.words(text).score == pytest.approx(at_once, rel=1e-6)
 
 

@@ -14,7 +14,7 @@ import typer
 
 from holdfast import __version__
 from holdfast.domain.errors import Backend, HoldfastError
-from holdfast.entrypoints.cli import telling
+from holdfast.entrypoints.cli import output
 from holdfast.entrypoints.cli.commands import Commands, ReaderGone
 from holdfast.entrypoints.cli.options import Said
 
@@ -71,7 +71,7 @@ def run(arguments: list[str]) -> int:
         return BROKEN_PIPE
     except OSError as error:
         _leave_quietly()
-        telling.remark(f"{Backend.code}: The output cannot be written: {error}.")
+        output.remark(f"{Backend.code}: The output cannot be written: {error}.")
         return 1
     return code
 
@@ -98,9 +98,9 @@ def _refused(code: str, message: str, said: Said) -> None:
         import traceback
 
         traceback.print_exc()
-    telling.remark(f"{code}: {message}")
+    output.remark(f"{code}: {message}")
     if said.as_json:
-        telling.emit({"error": code, "message": message})
+        output.emit({"error": code, "message": message})
 
 
 def _never_fail_to_encode() -> None:

@@ -11,19 +11,18 @@ import typer
 from typer.core import MarkupMode, TyperCommand, TyperGroup
 
 from holdfast.entrypoints.cli import (
-    agents,
-    calling,
-    doctor,
+    call,
+    connect,
+    maintenance,
     model,
     people,
     reading,
     serving,
     sharing,
-    store,
     tokens,
-    upkeep,
     writing,
 )
+from holdfast.entrypoints.cli.doctor import command as doctor
 
 MEMORIES, SPACES, SERVER, STORE = "Memories", "Spaces", "Server", "Store"
 
@@ -42,7 +41,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Any] | typer.Typer], ...] = (
     ("restore", MEMORIES, writing.restore),
     ("forget", MEMORIES, writing.forget),
     ("context", MEMORIES, reading.context),
-    ("call", MEMORIES, calling.call),
+    ("call", MEMORIES, call.call),
     ("proposals", MEMORIES, people.proposals),
     ("quarantine", MEMORIES, people.quarantine),
     ("undo-by", MEMORIES, people.undo_by),
@@ -51,18 +50,18 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Any] | typer.Typer], ...] = (
     ("unshare", SPACES, sharing.unshare),
     ("grants", SPACES, sharing.grants),
     ("serve", SERVER, serving.serve),
-    ("mcp", SERVER, agents.mcp),
-    ("connect", SERVER, agents.connect),
+    ("mcp", SERVER, connect.mcp),
+    ("connect", SERVER, connect.connect),
     ("token", SERVER, tokens.app),
     ("doctor", STORE, doctor.doctor),
-    ("keys", STORE, upkeep.keys),
-    ("audit", STORE, upkeep.audit),
-    ("sweep", STORE, upkeep.sweep),
-    ("index", STORE, upkeep.index),
-    ("reindex", STORE, upkeep.reindex),
+    ("keys", STORE, maintenance.keys),
+    ("audit", STORE, maintenance.audit),
+    ("sweep", STORE, maintenance.sweep),
+    ("index", STORE, maintenance.index),
+    ("reindex", STORE, maintenance.reindex),
     ("model", STORE, model.app),
-    ("migrate-store", STORE, store.migrate_store),
-    ("scale", STORE, store.scale),
+    ("migrate-store", STORE, maintenance.migrate_store),
+    ("scale", STORE, maintenance.scale),
 )
 
 

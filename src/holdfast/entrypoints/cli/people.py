@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from holdfast.entrypoints.cli import telling
-from holdfast.entrypoints.cli.door import opened
+from holdfast.entrypoints.cli import output
 from holdfast.entrypoints.cli.options import As, Data, Json
+from holdfast.entrypoints.cli.session import opened
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The proposal, as `holdfast proposals` lists it.")]
 
@@ -22,17 +22,17 @@ def list_proposals(
     """List what waits for your yes, and answer it."""
     if context.invoked_subcommand is not None:
         return
-    from holdfast.surfaces.wire.people_calls import PROPOSED
+    from holdfast.vocabularies.wire.people_calls import PROPOSED
 
     with opened(data, subject, "listing") as me:
         document = PROPOSED.show(me.people.proposals())
     if as_json:
-        telling.emit(document)
+        output.emit(document)
         return
-    telling.table(
+    output.table(
         ("id", "asked by", "until", "what", "shown"),
         [
-            (each["id"], each["proposer"], telling.brief(each["expires_at"]), each["what"], each["shown"])
+            (each["id"], each["proposer"], output.brief(each["expires_at"]), each["what"], each["shown"])
             for each in document["proposals"]
         ],
     )
@@ -41,27 +41,27 @@ def list_proposals(
 @proposals.command("approve")
 def approve(id: Id, as_json: Json = False, subject: As = None, data: Data = None) -> None:
     """Say yes: it is done exactly as shown."""
-    from holdfast.surfaces.wire.people_calls import ANSWERED
+    from holdfast.vocabularies.wire.people_calls import ANSWERED
 
     with opened(data, subject, "approving") as me:
         document = ANSWERED.show(me.people.approve(id))
     if as_json:
-        telling.emit(document)
+        output.emit(document)
     else:
-        telling.say(f"Approved {document['what']}; it is done.")
+        output.say(f"Approved {document['what']}; it is done.")
 
 
 @proposals.command("refuse")
 def refuse(id: Id, as_json: Json = False, subject: As = None, data: Data = None) -> None:
     """Say no: nothing happens."""
-    from holdfast.surfaces.wire.people_calls import ANSWERED
+    from holdfast.vocabularies.wire.people_calls import ANSWERED
 
     with opened(data, subject, "refusing") as me:
         document = ANSWERED.show(me.people.refuse(id))
     if as_json:
-        telling.emit(document)
+        output.emit(document)
     else:
-        telling.say(f"Refused {document['what']}.")
+        output.say(f"Refused {document['what']}.")
 
 
 quarantine = typer.Typer(help="List what is kept from models, and approve it.", invoke_without_command=True)
@@ -75,14 +75,14 @@ def list_quarantined(
     """List what is kept from models, and approve it."""
     if context.invoked_subcommand is not None:
         return
-    from holdfast.surfaces.wire.entries import PAGE
+    from holdfast.vocabularies.wire.entries import PAGE
 
     with opened(data, subject, "listing") as me:
         document = PAGE.show(me.people.quarantine())
     if as_json:
-        telling.emit(document)
+        output.emit(document)
         return
-    telling.table(
+    output.table(
         ("id", "key", "written by", "text"),
         [(each["id"], each["key"], each["provenance"]["by"], each["text"]) for each in document["entries"]],
     )
@@ -91,14 +91,14 @@ def list_quarantined(
 @quarantine.command("approve")
 def approve_quarantined(id: Entry, as_json: Json = False, subject: As = None, data: Data = None) -> None:
     """Let models see it from now on."""
-    from holdfast.surfaces.wire.entries import ENTRY
+    from holdfast.vocabularies.wire.entries import ENTRY
 
     with opened(data, subject, "approving") as me:
         document = ENTRY.show(me.people.approve_quarantined(id))
     if as_json:
-        telling.emit(document)
+        output.emit(document)
     else:
-        telling.say(f"Approved {document['key']}; models see it from now on.")
+        output.say(f"Approved {document['key']}; models see it from now on.")
 
 
 def undo_by(
@@ -112,18 +112,18 @@ def undo_by(
     data: Data = None,
 ) -> None:
     """Show, or with --apply reverse, everything an actor did since a time."""
-    from holdfast.surfaces.wire.people_calls import UNDONE
+    from holdfast.vocabularies.wire.people_calls import UNDONE
 
     with opened(data, subject, "undoing") as me:
         document = UNDONE.show(me.people.undo_by(actor, since, apply=apply))
     if as_json:
-        telling.emit(document)
+        output.emit(document)
         return
-    telling.table(
+    output.table(
         ("step", "key", "revision", "text"),
         [(each["step"], each["key"], each["revision"], each["text"]) for each in document["changes"]],
     )
     if document["changes"] and not apply:
-        telling.remark("Nothing was changed; --apply does it.")
+        output.remark("Nothing was changed; --apply does it.")
     elif apply:
-        telling.remark(f"To take it back: holdfast undo-by {document['run']} {document['since']} --apply")
+        output.remark(f"To take it back: holdfast undo-by {document['run']} {document['since']} --apply")

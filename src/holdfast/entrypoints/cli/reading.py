@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from holdfast.entrypoints.cli import telling
-from holdfast.entrypoints.cli.door import opened
+from holdfast.entrypoints.cli import output
 from holdfast.entrypoints.cli.options import (
     As,
     Category,
@@ -23,6 +22,7 @@ from holdfast.entrypoints.cli.options import (
     moment,
     target,
 )
+from holdfast.entrypoints.cli.session import opened
 
 Document = dict[str, Any]
 All = Annotated[bool, typer.Option("--all", help="Every page, not only the first.")]
@@ -50,7 +50,7 @@ def recall(
     data: Data = None,
 ) -> None:
     """Find the memories that answer a question, best first."""
-    from holdfast.surfaces.wire.entries import HITS
+    from holdfast.vocabularies.wire.entries import HITS
 
     with opened(data, subject, "recalling") as me:
         hits = me.recall(
@@ -65,22 +65,20 @@ def recall(
         )
         document = HITS.show(hits)
     if as_json:
-        telling.emit(document)
+        output.emit(document)
         return
-    if telling.at_terminal():
+    if output.at_terminal():
         for hit in document["hits"]:
-            telling.headed(
-                f"{hit['score']:.3f}  {hit['key']}  {_circumstances(hit)}", _text(hit), _parts(hit)
-            )
+            output.headed(f"{hit['score']:.3f}  {hit['key']}  {_circumstances(hit)}", _text(hit), _parts(hit))
         if not document["hits"]:
-            telling.say("Nothing found.")
+            output.say("Nothing found.")
     else:
         rows = [
             [f"{hit['score']:.4f}", hit["key"], _text(hit), *([_parts(hit)] if explain else [])]
             for hit in document["hits"]
         ]
-        telling.table((), rows)
-    telling.remark(document.get("note"))
+        output.table((), rows)
+    output.remark(document.get("note"))
 
 
 def get(
@@ -92,21 +90,21 @@ def get(
     data: Data = None,
 ) -> None:
     """Print one memory."""
-    from holdfast.surfaces.wire.entries import ENTRY
+    from holdfast.vocabularies.wire.entries import ENTRY
 
     meant = target(key, id, space)
     with opened(data, subject, "reading") as me:
         document = ENTRY.show(me.get(**meant))
     if as_json:
-        telling.emit(document)
-    elif telling.at_terminal():
-        telling.headed(
+        output.emit(document)
+    elif output.at_terminal():
+        output.headed(
             f"{document['key']}  revision {document['revision']}  {_circumstances(document)}", _text(document)
         )
     elif "data" in document:
-        telling.raw(document["data"])
+        output.raw(document["data"])
     else:
-        telling.body(_text(document))
+        output.body(_text(document))
 
 
 def list_memories(
@@ -155,18 +153,18 @@ def history(
     data: Data = None,
 ) -> None:
     """List every state of a memory, the present one first."""
-    from holdfast.surfaces.wire.entries import REVISIONS
+    from holdfast.vocabularies.wire.entries import REVISIONS
 
     meant = target(key, id, space)
     with opened(data, subject, "reading") as me:
         document = REVISIONS.show(me.history(**meant, limit=limit))
     if as_json:
-        telling.emit(document)
+        output.emit(document)
         return
-    telling.table(
+    output.table(
         ("revision", "when", "change", "by", "text"),
         [
-            (one["revision"], telling.brief(one["at"]), one.get("change"), one.get("by"), _text(one))
+            (one["revision"], output.brief(one["at"]), one.get("change"), one.get("by"), _text(one))
             for one in document["revisions"]
         ],
     )
@@ -182,17 +180,17 @@ def readers(
     data: Data = None,
 ) -> None:
     """List who was shown a memory of yours, newest first."""
-    from holdfast.surfaces.wire.answers import READINGS
+    from holdfast.vocabularies.wire.answers import READINGS
 
     meant = target(key, id, space)
     with opened(data, subject, "reading") as me:
         document = READINGS.show(me.readers(**meant, limit=limit))
     if as_json:
-        telling.emit(document)
+        output.emit(document)
         return
-    telling.table(
+    output.table(
         ("when", "by", "how"),
-        [(telling.brief(one["at"]), one["by"], one["operation"]) for one in document["readers"]],
+        [(output.brief(one["at"]), one["by"], one["operation"]) for one in document["readers"]],
     )
 
 
@@ -205,21 +203,21 @@ def context(
     data: Data = None,
 ) -> None:
     """Print the context text, as an agent would get it."""
-    from holdfast.surfaces.wire.answers import CONTEXT
+    from holdfast.vocabularies.wire.answers import CONTEXT
 
     with opened(data, subject, "building the context") as me:
         found = me.context() if budget is None else me.context(budget=budget)
     if as_json:
-        telling.emit(CONTEXT.show(found))
+        output.emit(CONTEXT.show(found))
         return
     if found.text:
-        telling.body(found.text)
-    telling.remark(found.note)
+        output.body(found.text)
+    output.remark(found.note)
 
 
 def _pages(page_after: Callable[[str | None], Any], every: bool) -> Document:
     """One page, or all of them as one."""
-    from holdfast.surfaces.wire.entries import PAGE
+    from holdfast.vocabularies.wire.entries import PAGE
 
     document = PAGE.show(page_after(None))
     while every and document["cursor"]:
@@ -230,14 +228,14 @@ def _pages(page_after: Callable[[str | None], Any], every: bool) -> Document:
 
 def _listed(document: Document, when: str, as_json: bool) -> None:
     if as_json:
-        telling.emit(document)
+        output.emit(document)
         return
-    telling.table(
+    output.table(
         ("key", when.removesuffix("_at"), "category", "tags", "text"),
         [
             (
                 entry["key"],
-                telling.brief(entry.get(when)),
+                output.brief(entry.get(when)),
                 entry["category"],
                 ",".join(entry["tags"]),
                 entry["hint"] or _text(entry),
@@ -246,10 +244,10 @@ def _listed(document: Document, when: str, as_json: bool) -> None:
         ],
     )
     if document["cursor"]:
-        telling.remark("There are more: --all lists every page, --limit makes this one longer.")
+        output.remark("There are more: --all lists every page, --limit makes this one longer.")
     if document.get("locked"):
-        telling.remark(f"{document['locked']} more cannot be opened: their key is not configured.")
-    telling.remark(document.get("note"))
+        output.remark(f"{document['locked']} more cannot be opened: their key is not configured.")
+    output.remark(document.get("note"))
 
 
 def _text(shown: Document) -> str:
@@ -260,9 +258,9 @@ def _text(shown: Document) -> str:
 
 
 def _circumstances(shown: Document) -> str:
-    words = [telling.brief(shown["updated_at"]), shown["category"], *(f"#{tag}" for tag in shown["tags"])]
-    said = [shown.get("speaker"), telling.brief(shown.get("at"))]
-    expires = f"until {telling.brief(shown['expires_at'])}" if shown.get("expires_at") else ""
+    words = [output.brief(shown["updated_at"]), shown["category"], *(f"#{tag}" for tag in shown["tags"])]
+    said = [shown.get("speaker"), output.brief(shown.get("at"))]
+    expires = f"until {output.brief(shown['expires_at'])}" if shown.get("expires_at") else ""
     return "  ".join(word for word in (*words, *said, expires) if word)
 
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from holdfast.entrypoints.cli.door import settings_of
 from holdfast.entrypoints.cli.options import As, Data, Json
+from holdfast.entrypoints.cli.session import settings_of
 
 
 def serve(

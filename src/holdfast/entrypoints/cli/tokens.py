@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from holdfast.entrypoints.cli import telling
-from holdfast.entrypoints.cli.door import settings_of
+from holdfast.entrypoints.cli import output
 from holdfast.entrypoints.cli.options import As, Data, Json, seconds
+from holdfast.entrypoints.cli.session import settings_of
 
 app = typer.Typer(help="Access tokens for the server.", no_args_is_help=True)
 
@@ -51,7 +51,7 @@ def create(
     except ImportError as error:
         raise Unavailable("Tokens need `holdfast[server]`: pip install 'holdfast[server]'.") from error
     from holdfast.domain.times import SECOND
-    from holdfast.surfaces.wire.shape import moment
+    from holdfast.vocabularies.wire.shape import moment
     from holdfast.wiring import system_clock
 
     settings, now = settings_of(data), system_clock()
@@ -73,7 +73,7 @@ def create(
     )
     if as_json:
         ends = moment((now // SECOND + ttl) * SECOND)
-        telling.emit({"token": token, "subject": subject, "kind": kind, "expires_at": ends})
+        output.emit({"token": token, "subject": subject, "kind": kind, "expires_at": ends})
     else:
         print(token)
 

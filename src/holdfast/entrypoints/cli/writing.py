@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from holdfast.entrypoints.cli import telling
-from holdfast.entrypoints.cli.door import opened
+from holdfast.entrypoints.cli import output
 from holdfast.entrypoints.cli.options import (
     As,
     Category,
@@ -26,6 +25,7 @@ from holdfast.entrypoints.cli.options import (
     target,
     text_of,
 )
+from holdfast.entrypoints.cli.session import opened
 
 
 def remember(
@@ -53,7 +53,7 @@ def remember(
     data: Data = None,
 ) -> None:
     """Keep a memory; the same key again adds a revision."""
-    from holdfast.surfaces.wire.answers import REMEMBERED
+    from holdfast.vocabularies.wire.answers import REMEMBERED
 
     said = text_of(text)
     with opened(data, subject, "remembering") as me:
@@ -73,18 +73,18 @@ def remember(
         )
         document = REMEMBERED.show(kept)
     if as_json:
-        telling.emit(document)
+        output.emit(document)
         return
     if not document["persisted"]:
-        telling.say(f"Nothing was kept: {document.get('note')}")
+        output.say(f"Nothing was kept: {document.get('note')}")
         return
-    telling.say(
+    output.say(
         f"{'Remembered' if document['created'] else 'Changed'} {document['key']} (revision {document['revision']}"
-        f"{', until ' + telling.brief(document['expires_at']) if document['expires_at'] else ''})."
+        f"{', until ' + output.brief(document['expires_at']) if document['expires_at'] else ''})."
     )
     _remarked(document)
     for near in document["similar"]:
-        telling.remark(f"{near['key']} says nearly the same: {near['text']}")
+        output.remark(f"{near['key']} says nearly the same: {near['text']}")
 
 
 def edit(
@@ -107,7 +107,7 @@ def edit(
     data: Data = None,
 ) -> None:
     """Change fields of a memory; what is left out stays."""
-    from holdfast.surfaces.wire.answers import EDITED
+    from holdfast.vocabularies.wire.answers import EDITED
 
     meant = target(key, id, space)
     changes: dict[str, Any] = {
@@ -125,9 +125,9 @@ def edit(
     with opened(data, subject, "changing") as me:
         document = EDITED.show(me.edit(**meant, **changes, no_expiry=no_expiry))
     if as_json:
-        telling.emit(document)
+        output.emit(document)
         return
-    telling.say(f"Changed {document['key']} (revision {document['revision']}).")
+    output.say(f"Changed {document['key']} (revision {document['revision']}).")
     _remarked(document)
 
 
@@ -135,9 +135,9 @@ def _remarked(document: dict[str, Any]) -> None:
     """What was taken out of the words, and what is doubtful about them."""
     if found := document.get("redactions"):
         kinds = ", ".join(f"{count} {kind}" for kind, count in found.items())
-        telling.remark(f"Secrets were taken out before it was kept: {kinds}.")
+        output.remark(f"Secrets were taken out before it was kept: {kinds}.")
     for advice in document.get("advice", ()):
-        telling.remark(advice["message"])
+        output.remark(advice["message"])
 
 
 def rename(
@@ -209,9 +209,9 @@ def delete(
     if not purge:
         _told(entry, "In the trash:", as_json)
     elif as_json:
-        telling.emit({"deleted": deleted})
+        output.emit({"deleted": deleted})
     else:
-        telling.say(f"Purged {key or id}.")
+        output.say(f"Purged {key or id}.")
 
 
 def forget(
@@ -225,19 +225,19 @@ def forget(
 ) -> None:
     """Forget for good, every byte; asks before `all`."""
     from holdfast.domain.scope import Everything, parse_scope
-    from holdfast.surfaces.wire.answers import FORGOTTEN
+    from holdfast.vocabularies.wire.answers import FORGOTTEN
 
     if isinstance(parse_scope(scope), Everything) and not yes:
         _ask_first()
     with opened(data, subject, "forgetting") as me:
         document = FORGOTTEN.show(me.forget(scope))
     if as_json:
-        telling.emit(document)
+        output.emit(document)
         return
-    telling.say(f"Forgot {document['deleted']} memories.")
+    output.say(f"Forgot {document['deleted']} memories.")
     if document["kept_elsewhere"]:
-        telling.remark(f"{document['kept_elsewhere']} of yours stay in spaces of others.")
-    telling.remark(document.get("note"))
+        output.remark(f"{document['kept_elsewhere']} of yours stay in spaces of others.")
+    output.remark(document.get("note"))
 
 
 def _ask_first() -> None:
@@ -250,10 +250,10 @@ def _ask_first() -> None:
 
 
 def _told(entry: Any, what: str, as_json: bool) -> None:
-    from holdfast.surfaces.wire.entries import ENTRY
+    from holdfast.vocabularies.wire.entries import ENTRY
 
     document = ENTRY.show(entry)
     if as_json:
-        telling.emit(document)
+        output.emit(document)
     else:
-        telling.say(f"{what} {document['key']} (revision {document['revision']}).")
+        output.say(f"{what} {document['key']} (revision {document['revision']}).")

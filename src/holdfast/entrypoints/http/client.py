@@ -1,5 +1,5 @@
-"""`holdfast.Client` and `holdfast.AsyncClient`: a principal's door over HTTP. The methods are the vocabulary's own; the
-objects and the errors that come back are those of the Python door."""
+"""`holdfast.Client` and `holdfast.AsyncClient`: the calls of the Python interface over HTTP, with the same results and
+errors."""
 
 from __future__ import annotations
 
@@ -11,30 +11,32 @@ import httpx2
 
 from holdfast.crypto.own_key import OwnKey
 from holdfast.domain.entry import Entry
-from holdfast.entrypoints.encrypted import AsyncEncrypted, Encrypted
-from holdfast.entrypoints.http.asking import (
+from holdfast.entrypoints.http.client_transport import (
     RETRIES,
     TIMEOUT,
+    AsyncRemote,
     Line,
+    Remote,
     sending,
     sending_later,
+    sending_rows,
+    sending_rows_later,
     sending_work,
     sending_work_later,
 )
-from holdfast.entrypoints.http.remote.administration import AsyncRemoteAdministration, RemoteAdministration
-from holdfast.entrypoints.http.remote.agents import AsyncRemoteAgents, RemoteAgents
-from holdfast.entrypoints.http.remote.anthropic import AsyncRemoteAnthropicMemory, RemoteAnthropicMemory
-from holdfast.entrypoints.http.remote.assistant import AsyncRemoteAssistant, RemoteAssistant
-from holdfast.entrypoints.http.remote.corpus import AsyncRemoteCorpus, RemoteCorpus
-from holdfast.entrypoints.http.remote.facts import AsyncRemoteFacts, RemoteFacts
-from holdfast.entrypoints.http.remote.files import AsyncRemoteFiles, RemoteFiles
-from holdfast.entrypoints.http.remote.kv import AsyncRemoteKv, RemoteKv
-from holdfast.entrypoints.http.remote.line import AsyncRemote, Remote
-from holdfast.entrypoints.http.remote.people import AsyncRemotePeople, RemotePeople
-from holdfast.entrypoints.http.remote.stores import AsyncRemoteStores, RemoteStores
-from holdfast.entrypoints.http.rows import sending_rows, sending_rows_later
-from holdfast.surfaces.core import CoreCalls
-from holdfast.surfaces.seat import SpaceId
+from holdfast.entrypoints.python.encrypted import AsyncEncrypted, Encrypted
+from holdfast.vocabularies.administration import AdministrationCalls
+from holdfast.vocabularies.agents import AgentCalls
+from holdfast.vocabularies.anthropic import AnthropicCalls
+from holdfast.vocabularies.assistant import AssistantCalls
+from holdfast.vocabularies.core import CoreCalls
+from holdfast.vocabularies.corpus import CorpusCalls
+from holdfast.vocabularies.facts import FactCalls
+from holdfast.vocabularies.files import FileCalls
+from holdfast.vocabularies.kv import KvCalls
+from holdfast.vocabularies.people import PeopleCalls
+from holdfast.vocabularies.session import SpaceId
+from holdfast.vocabularies.stores import StoreCalls
 
 
 def opened_now(url: str, token: str | None, timeout: float, retries: int) -> tuple[Line, httpx2.Client]:
@@ -215,3 +217,143 @@ class AsyncClient(AsyncRemote):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+class RemoteAdministration(Remote):
+    set_participants = sending_work(AdministrationCalls.set_participants)
+    set_system_access = sending_work(AdministrationCalls.set_system_access)
+    set_rules = sending_work(AdministrationCalls.set_rules)
+    stats = sending(AdministrationCalls.stats)
+    audit = sending(AdministrationCalls.audit)
+
+
+class AsyncRemoteAdministration(AsyncRemote):
+    set_participants = sending_work_later(AdministrationCalls.set_participants)
+    set_system_access = sending_work_later(AdministrationCalls.set_system_access)
+    set_rules = sending_work_later(AdministrationCalls.set_rules)
+    stats = sending_later(AdministrationCalls.stats)
+    audit = sending_later(AdministrationCalls.audit)
+
+
+class RemoteAgents(Remote):
+    memory_settings = sending(AgentCalls.memory_settings)
+    set_memory_settings = sending_work(AgentCalls.set_memory_settings)
+
+
+class AsyncRemoteAgents(AsyncRemote):
+    memory_settings = sending_later(AgentCalls.memory_settings)
+    set_memory_settings = sending_work_later(AgentCalls.set_memory_settings)
+
+
+class RemoteAnthropicMemory(Remote):
+    memory = sending_work(AnthropicCalls.memory)
+
+
+class AsyncRemoteAnthropicMemory(AsyncRemote):
+    memory = sending_work_later(AnthropicCalls.memory)
+
+
+class RemoteAssistant(Remote):
+    search_memory = sending(AssistantCalls.search_memory)
+    save_memory = sending_work(AssistantCalls.save_memory)
+    delete_memory = sending_work(AssistantCalls.delete_memory)
+    set_memory_always_inject = sending_work(AssistantCalls.set_memory_always_inject)
+    list = sending(AssistantCalls.list)
+
+
+class AsyncRemoteAssistant(AsyncRemote):
+    search_memory = sending_later(AssistantCalls.search_memory)
+    save_memory = sending_work_later(AssistantCalls.save_memory)
+    delete_memory = sending_work_later(AssistantCalls.delete_memory)
+    set_memory_always_inject = sending_work_later(AssistantCalls.set_memory_always_inject)
+    list = sending_later(AssistantCalls.list)
+
+
+class RemoteCorpus(Remote):
+    query = sending(CorpusCalls.query)
+
+
+class AsyncRemoteCorpus(AsyncRemote):
+    query = sending_later(CorpusCalls.query)
+
+
+class RemoteFacts(Remote):
+    store = sending_work(FactCalls.store)
+    recall = sending(FactCalls.recall)
+    get = sending(FactCalls.get)
+    list = sending(FactCalls.list)
+    renew = sending_work(FactCalls.renew)
+    history = sending(FactCalls.history)
+    forget = sending_work(FactCalls.forget)
+    my_memory = sending(FactCalls.my_memory)
+    defaults = sending(FactCalls.defaults)
+    callers = sending(FactCalls.callers)
+
+
+class AsyncRemoteFacts(AsyncRemote):
+    store = sending_work_later(FactCalls.store)
+    recall = sending_later(FactCalls.recall)
+    get = sending_later(FactCalls.get)
+    list = sending_later(FactCalls.list)
+    renew = sending_work_later(FactCalls.renew)
+    history = sending_later(FactCalls.history)
+    forget = sending_work_later(FactCalls.forget)
+    my_memory = sending_later(FactCalls.my_memory)
+    defaults = sending_later(FactCalls.defaults)
+    callers = sending_later(FactCalls.callers)
+
+
+class RemoteFiles(Remote):
+    update_user_memory = sending_work(FileCalls.update_user_memory)
+    read_user_memory = sending(FileCalls.read_user_memory)
+    index = sending(FileCalls.index)
+
+
+class AsyncRemoteFiles(AsyncRemote):
+    update_user_memory = sending_work_later(FileCalls.update_user_memory)
+    read_user_memory = sending_later(FileCalls.read_user_memory)
+    index = sending_later(FileCalls.index)
+
+
+class RemoteKv(Remote):
+    kv_set = sending_work(KvCalls.kv_set)
+    kv_get = sending(KvCalls.kv_get)
+    kv_delete = sending_work(KvCalls.kv_delete)
+
+
+class AsyncRemoteKv(AsyncRemote):
+    kv_set = sending_work_later(KvCalls.kv_set)
+    kv_get = sending_later(KvCalls.kv_get)
+    kv_delete = sending_work_later(KvCalls.kv_delete)
+
+
+class RemotePeople(Remote):
+    proposals = sending(PeopleCalls.proposals)
+    approve = sending_work(PeopleCalls.approve)
+    refuse = sending_work(PeopleCalls.refuse)
+    quarantine = sending(PeopleCalls.quarantine)
+    approve_quarantined = sending_work(PeopleCalls.approve_quarantined)
+    undo_by = sending_work(PeopleCalls.undo_by)
+
+
+class AsyncRemotePeople(AsyncRemote):
+    proposals = sending_later(PeopleCalls.proposals)
+    approve = sending_work_later(PeopleCalls.approve)
+    refuse = sending_work_later(PeopleCalls.refuse)
+    quarantine = sending_later(PeopleCalls.quarantine)
+    approve_quarantined = sending_work_later(PeopleCalls.approve_quarantined)
+    undo_by = sending_work_later(PeopleCalls.undo_by)
+
+
+class RemoteStores(Remote):
+    memory = sending_work(StoreCalls.memory)
+    preview = sending(StoreCalls.preview)
+    get_internal = sending(StoreCalls.get_internal)
+    set_internal = sending_work(StoreCalls.set_internal)
+
+
+class AsyncRemoteStores(AsyncRemote):
+    memory = sending_work_later(StoreCalls.memory)
+    preview = sending_later(StoreCalls.preview)
+    get_internal = sending_later(StoreCalls.get_internal)
+    set_internal = sending_work_later(StoreCalls.set_internal)

@@ -18,7 +18,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from jwt import PyJWK
 from jwt.exceptions import PyJWTError
 
-from holdfast.contracts.clock import Clock
+from holdfast.contracts.host import Clock
 from holdfast.domain.errors import InvalidField, Unavailable
 from holdfast.domain.times import DAY, SECOND
 

@@ -10,9 +10,9 @@ from holdfast.domain.errors import HoldfastError, family
 from holdfast.entrypoints.http.claims import Reason
 from holdfast.entrypoints.http.routes import BASE, ROUTES, Route
 from holdfast.entrypoints.http.samples import SAMPLES
-from holdfast.surfaces.wire.answers import STORED
-from holdfast.surfaces.wire.fields import Field, Kind, object_schema
-from holdfast.surfaces.wire.shape import Json, Shape
+from holdfast.vocabularies.wire.answers import STORED
+from holdfast.vocabularies.wire.fields import Field, Kind, object_schema
+from holdfast.vocabularies.wire.shape import Json, Shape
 
 JSON = "application/json"
 ALWAYS = (400, 401, 403, 404, 405, 409, 413, 423, 429, 500, 503)

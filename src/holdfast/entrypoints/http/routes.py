@@ -7,19 +7,19 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from holdfast.surfaces.wire import administration_calls as administration
-from holdfast.surfaces.wire import agent_calls as agents
-from holdfast.surfaces.wire import anthropic_calls as anthropic
-from holdfast.surfaces.wire import assistant_calls as assistant
-from holdfast.surfaces.wire import core_calls as core
-from holdfast.surfaces.wire import corpus_calls as corpus
-from holdfast.surfaces.wire import fact_calls as facts
-from holdfast.surfaces.wire import file_calls as files
-from holdfast.surfaces.wire import kv_calls as kv
-from holdfast.surfaces.wire import people_calls as people
-from holdfast.surfaces.wire import store_calls as stores
-from holdfast.surfaces.wire.call import Call
-from holdfast.surfaces.wire.fields import Field, Kind
+from holdfast.vocabularies.wire import administration_calls as administration
+from holdfast.vocabularies.wire import agent_calls as agents
+from holdfast.vocabularies.wire import anthropic_calls as anthropic
+from holdfast.vocabularies.wire import assistant_calls as assistant
+from holdfast.vocabularies.wire import core_calls as core
+from holdfast.vocabularies.wire import corpus_calls as corpus
+from holdfast.vocabularies.wire import fact_calls as facts
+from holdfast.vocabularies.wire import file_calls as files
+from holdfast.vocabularies.wire import kv_calls as kv
+from holdfast.vocabularies.wire import people_calls as people
+from holdfast.vocabularies.wire import store_calls as stores
+from holdfast.vocabularies.wire.call import Call
+from holdfast.vocabularies.wire.fields import Field, Kind
 
 BASE = "/api/v1"
 OWN_SPACE = "~"

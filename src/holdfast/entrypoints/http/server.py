@@ -17,13 +17,12 @@ import uvicorn
 
 from holdfast import __version__
 from holdfast.domain.errors import Unavailable
-from holdfast.entrypoints.http.agents import AgentDoor, OpenDoor
-from holdfast.entrypoints.http.app import create_app
+from holdfast.entrypoints.http.app import ANY, create_app
 from holdfast.entrypoints.http.authenticate import check_auth_allowed
-from holdfast.entrypoints.http.guard import ANY
+from holdfast.entrypoints.http.mcp_mount import AgentDoor, OpenDoor
+from holdfast.entrypoints.http.metrics import JsonLines
 from holdfast.entrypoints.http.protocol import TimedProtocol
-from holdfast.entrypoints.http.watch import JsonLines
-from holdfast.entrypoints.opening import Running, open_settings
+from holdfast.entrypoints.python.running import Running, open_settings
 from holdfast.settings import Settings, usual_data_dir
 from holdfast.wiring import database_path, is_postgres
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import jwt
 from jwt.algorithms import HMACAlgorithm
 
-from holdfast.contracts.clock import Clock
+from holdfast.contracts.host import Clock
 from holdfast.domain.errors import InvalidField, Unauthenticated
 from holdfast.domain.principal import Caller
 from holdfast.domain.times import SECOND

@@ -24,21 +24,15 @@ from starlette.responses import JSONResponse
 
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.principal import Caller
-from holdfast.entrypoints.mcp.messages import (
-    Instead,
-    Unreadable,
-    has_half,
-    read_message,
-    without_arguments,
-)
+from holdfast.entrypoints.mcp.json_rpc import Instead, Unreadable, has_half, read_message, without_arguments
 from holdfast.entrypoints.mcp.protocol import ARGUMENTS, Context
 from holdfast.entrypoints.mcp.server import SeatOf, build_server
+from holdfast.entrypoints.mcp.subscriptions import Watching
 from holdfast.entrypoints.mcp.tools import DOOR, Surface, surface_named
-from holdfast.entrypoints.mcp.watching import Watching
-from holdfast.entrypoints.opening import Running
 from holdfast.entrypoints.plain_json import LARGE
+from holdfast.entrypoints.python.running import Running
 from holdfast.settings import Settings
-from holdfast.surfaces.seat import Seat
+from holdfast.vocabularies.session import Session
 from holdfast.wiring import is_postgres
 
 CALLER = "holdfast.caller"
@@ -72,11 +66,11 @@ class AgentDoor:
         self._one_at_a_time = asyncio.Lock()
         self._tasks: TaskGroup | None = None
 
-    def _seat(self, context: Context) -> Seat:
+    def _session(self, context: Context) -> Session:
         if self._memory.opened.failed is not None:
             raise Unavailable(self._memory.reason)
         assert context.request is not None
-        return self._memory.seat(context.request.scope[CALLER])
+        return self._memory.session(context.request.scope[CALLER])
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -93,7 +87,7 @@ class AgentDoor:
         async with self._one_at_a_time:
             if surface.name not in self._managers:
                 manager = StreamableHTTPSessionManager(
-                    self._build(surface, self._seat, self._watching, self._state_key),
+                    self._build(surface, self._session, self._watching, self._state_key),
                     stateless=not self._sessions,
                     max_request_body_size=sys.maxsize,
                     security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),

@@ -53,23 +53,23 @@ from holdfast.domain.errors import (
     Unavailable,
 )
 from holdfast.domain.proposal import Answered
-from holdfast.entrypoints import calling
-from holdfast.entrypoints.mcp.completing import complete
-from holdfast.entrypoints.mcp.confirming import Ask, answered_proposal, asked, can_ask, decided
+from holdfast.entrypoints import dispatch
+from holdfast.entrypoints.mcp.completion import complete
+from holdfast.entrypoints.mcp.elicitation import Ask, answered_proposal, asked, can_ask, decided
 from holdfast.entrypoints.mcp.protocol import ARGUMENTS, Context, announced
-from holdfast.entrypoints.mcp.telling import text_of
+from holdfast.entrypoints.mcp.subscriptions import Watching
+from holdfast.entrypoints.mcp.text import text_of
 from holdfast.entrypoints.mcp.tools import ANSWER, Resource, Surface, Tool
-from holdfast.entrypoints.mcp.watching import Watching
-from holdfast.operations.answers import Remembered
-from holdfast.surfaces.seat import Seat
-from holdfast.surfaces.wire.call import Call
-from holdfast.surfaces.wire.fields import arguments
+from holdfast.operations.results import Remembered
+from holdfast.vocabularies.session import Session
+from holdfast.vocabularies.wire.call import Call
+from holdfast.vocabularies.wire.fields import arguments
 
 UNEXPECTED = "The server failed in a way it did not expect; its log says more."
 
 log = logging.getLogger("holdfast.mcp")
 Result = dict[str, Any]
-SeatOf = Callable[[Context], Seat]
+SeatOf = Callable[[Context], Session]
 """Where the caller of a request sits. Raises Unavailable when there is no store to sit at."""
 
 
@@ -119,21 +119,21 @@ class AgentServer:
             return _tool_error(Backend(UNEXPECTED), plain=tool.plain_errors)
 
     async def _called(self, tool: Tool, context: Context, params: CallToolRequestParams) -> Result:
-        seat = self._seat_of(context)
+        session = self._seat_of(context)
         given = arguments(tool.fields, _given(context, params) or {})
         if not tool.call.writes:
-            return await _told(tool.call, await calling.read(seat, tool.call, given))
+            return await _told(tool.call, await dispatch.read(session, tool.call, given))
         if (proposal := answered_proposal(context, params)) is not None:
-            return await _decided(tool.call, await decided(seat, params, proposal))
+            return await _decided(tool.call, await decided(session, params, proposal))
         try:
-            done = await calling.write(seat, tool.call, given)
+            done = await dispatch.write(session, tool.call, given)
         except ConfirmationRequired as refusal:
-            if refusal.proposal is None or not await can_ask(seat, context, refusal.proposal):
+            if refusal.proposal is None or not await can_ask(session, context, refusal.proposal):
                 raise
-            return await _decided(tool.call, await asked(seat, context, refusal.proposal))
+            return await _decided(tool.call, await asked(session, context, refusal.proposal))
         waits = getattr(done, "proposal", None)
-        if waits is not None and await can_ask(seat, context, str(waits)):
-            return await _decided(tool.call, await asked(seat, context, str(waits)))
+        if waits is not None and await can_ask(session, context, str(waits)):
+            return await _decided(tool.call, await asked(session, context, str(waits)))
         return await _told(tool.call, done)
 
     async def list_resources(self, _: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
@@ -151,7 +151,7 @@ class AgentServer:
         resource, given = self._resource(uri)
         try:
             shown = resource.call.answer.show(
-                await calling.read(self._seat_of(context), resource.call, given)
+                await dispatch.read(self._seat_of(context), resource.call, given)
             )
         except HoldfastError as error:
             raise _protocol_error(error, uri) from error

@@ -1,5 +1,4 @@
-"""`holdfast mcp` on the local store: one person's agent, over standard input and output. A client waits for the
-handshake, so that is answered first; the tools are imported and the store is opened behind it."""
+"""MCP over standard input and output: one JSON-RPC message per line."""
 
 from __future__ import annotations
 
@@ -7,25 +6,43 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
+import anyio
+from anyio.abc import AsyncResource
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    jsonrpc_message_adapter,
+)
+from pydantic import ValidationError
 
 from holdfast.domain.errors import HoldfastError, InvalidField, Unavailable
-from holdfast.entrypoints.mcp.lines import Lines, Silence, own_input
+from holdfast.entrypoints.mcp.json_rpc import (
+    HANG_UP_SECONDS,
+    INVALID_PARAMS,
+    Unreadable,
+    id_of,
+    of,
+    read_message,
+)
 from holdfast.entrypoints.mcp.protocol import Context, announced
-from holdfast.entrypoints.mcp.unanswered import Saying, Unanswered
 
 if TYPE_CHECKING:
     from anyio import AsyncFile
 
     from holdfast.domain.principal import Caller
     from holdfast.entrypoints.mcp.server import AgentServer
+    from holdfast.entrypoints.mcp.subscriptions import Watching
     from holdfast.entrypoints.mcp.tools import Surface
-    from holdfast.entrypoints.mcp.watching import Watching
-    from holdfast.entrypoints.opening import Running
+    from holdfast.entrypoints.python.running import Running
     from holdfast.settings import Settings
-    from holdfast.surfaces.seat import Seat
+    from holdfast.vocabularies.session import Session
 
 Opened = tuple["AgentServer", "Watching", Callable[[], None]]
 """What answers, what watches for changes, and how to let go of the store."""
@@ -90,7 +107,7 @@ def _open(settings: Settings, names: str) -> Opened:
 
     from holdfast.domain.principal import Caller, PrincipalKind, principal
     from holdfast.entrypoints.mcp.tools import DOOR, SURFACES, surface_named
-    from holdfast.entrypoints.opening import open_settings
+    from holdfast.entrypoints.python.running import open_settings
 
     surface = surface_named(names)
     if surface is None:
@@ -104,12 +121,133 @@ def _open(settings: Settings, names: str) -> Opened:
 def seated(surface: Surface, running: Running, caller: Caller) -> tuple[AgentServer, Watching]:
     """A server for one caller alone."""
     from holdfast.entrypoints.mcp.server import AgentServer
-    from holdfast.entrypoints.mcp.watching import Watching
+    from holdfast.entrypoints.mcp.subscriptions import Watching
 
-    def seat(_: Context) -> Seat:
+    def session(_: Context) -> Session:
         if running.opened.failed is not None:
             raise Unavailable(running.reason)
-        return running.seat(caller)
+        return running.session(caller)
 
     watching = Watching()
-    return AgentServer(surface, seat, watching), watching
+    return AgentServer(surface, session, watching), watching
+
+
+STDIN = 0
+
+
+class Lines(AsyncResource):
+    """The messages of a client, in place of the stream that the SDK reads them from."""
+
+    def __init__(self, lines: AsyncFile[str], writing: Any, unanswered: Unanswered) -> None:
+        self._lines = lines
+        self._writing = writing
+        self._unanswered = unanswered
+
+    async def receive(self) -> SessionMessage:
+        while line := await self._lines.readline():
+            if not line.strip():
+                continue
+            try:
+                message = _message(read_message(line))
+            except Unreadable as unreadable:
+                await self._answer(unreadable.answer)
+            else:
+                self._unanswered.heard(message.message)
+                return message
+        await self._unanswered.settled()
+        raise anyio.EndOfStream
+
+    async def _answer(self, refused: dict[str, Any]) -> None:
+        await self._writing.send(SessionMessage(JSONRPCError.model_validate(refused)))
+
+    async def aclose(self) -> None:
+        """What is read belongs to the process."""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+
+def _message(said: Any) -> SessionMessage:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_python(said, by_name=False))
+    except ValidationError:
+        raise Unreadable(INVALID_PARAMS, InvalidField("This is no message."), id_of(said)) from None
+
+
+class Silence:
+    """What the SDK is given to read, as these lines are read here."""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        raise StopAsyncIteration
+
+
+def own_input() -> AsyncFile[str]:
+    """Standard input, kept clear: whoever else in the process reads it finds nothing there. It stays open, for a thread
+    may wait for the next line as long as the process lives. A line that is not UTF-8 can be told from one that is."""
+    own = os.dup(STDIN)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, STDIN)
+    os.close(null)
+    return anyio.wrap_file(open(own, encoding="utf-8", errors="surrogateescape", closefd=False))
+
+
+class Unanswered:
+    def __init__(self) -> None:
+        self._asked: set[Any] = set()
+        self._asking: set[Any] = set()
+        """Our own questions, which a person answers: each holds up the request that led to it."""
+        self._changed = asyncio.Event()
+
+    def heard(self, message: JSONRPCMessage) -> None:
+        match message:
+            case JSONRPCRequest(method="subscriptions/listen"):
+                pass  # it ends when somebody hangs up, not before
+            case JSONRPCRequest(id=asked):
+                self._asked.add(asked)
+            case JSONRPCNotification(method="notifications/cancelled", params=params):
+                self._asked.discard(id_of({"id": of(params, "requestId")}))
+            case JSONRPCResponse(id=answered) | JSONRPCError(id=answered):
+                self._asking.discard(answered)
+            case _:
+                pass
+
+    def said(self, message: JSONRPCMessage) -> None:
+        match message:
+            case JSONRPCRequest(id=asking):
+                self._asking.add(asking)
+            case JSONRPCResponse(id=answered) | JSONRPCError(id=answered):
+                self._asked.discard(answered)
+            case _:
+                return
+        self._changed.set()
+
+    async def settled(self) -> None:
+        """When everything is answered but what waits for a person, who is there no more; or when it takes too long."""
+        with anyio.move_on_after(HANG_UP_SECONDS):
+            while len(self._asked) > len(self._asking):
+                self._changed.clear()
+                await self._changed.wait()
+
+
+class Saying(AsyncResource):
+    """The stream that the SDK writes messages to, with an eye on what they answer."""
+
+    def __init__(self, sending: Any, unanswered: Unanswered) -> None:
+        self._sending = sending
+        self._unanswered = unanswered
+
+    async def send(self, item: SessionMessage, /) -> None:
+        await self._sending.send(item)
+        self._unanswered.said(item.message)
+
+    async def aclose(self) -> None:
+        await self._sending.aclose()

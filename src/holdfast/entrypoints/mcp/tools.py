@@ -9,16 +9,16 @@ from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from holdfast.entrypoints.mcp.prompts import CONTEXT, RECALL, REMEMBER, REVIEW, Prompt
-from holdfast.surfaces.wire import anthropic_calls as anthropic
-from holdfast.surfaces.wire import assistant_calls as assistant
-from holdfast.surfaces.wire import core_calls as core
-from holdfast.surfaces.wire import corpus_calls as corpus
-from holdfast.surfaces.wire import fact_calls as facts
-from holdfast.surfaces.wire import file_calls as files
-from holdfast.surfaces.wire import kv_calls as kv
-from holdfast.surfaces.wire import store_calls as stores
-from holdfast.surfaces.wire.call import Call
-from holdfast.surfaces.wire.fields import Field
+from holdfast.vocabularies.wire import anthropic_calls as anthropic
+from holdfast.vocabularies.wire import assistant_calls as assistant
+from holdfast.vocabularies.wire import core_calls as core
+from holdfast.vocabularies.wire import corpus_calls as corpus
+from holdfast.vocabularies.wire import fact_calls as facts
+from holdfast.vocabularies.wire import file_calls as files
+from holdfast.vocabularies.wire import kv_calls as kv
+from holdfast.vocabularies.wire import store_calls as stores
+from holdfast.vocabularies.wire.call import Call
+from holdfast.vocabularies.wire.fields import Field
 
 Json = dict[str, Any]
 DOOR = "mcp"

@@ -33,12 +33,12 @@ from holdfast.entrypoints.mirror.folder import (
 )
 from holdfast.entrypoints.mirror.frontmatter import FileText, rendered
 from holdfast.entrypoints.mirror.report import Report
+from holdfast.operations.changes import NO_COPY, Copy, follow
 from holdfast.operations.engine import Engine
-from holdfast.operations.follow import NO_COPY, Copy, follow
 from holdfast.operations.work import Write
 from holdfast.storage.keyring import StaleKeys
-from holdfast.surfaces.files import DELETE, UPSERT, FileCalls, FileChange
-from holdfast.surfaces.seat import Seat
+from holdfast.vocabularies.files import DELETE, UPSERT, FileCalls, FileChange
+from holdfast.vocabularies.session import Session
 
 DELETIONS = 50
 """At most so many memories follow their files into the trash at one look."""
@@ -59,7 +59,7 @@ class UserSync:
     def __init__(
         self,
         engine: Engine,
-        seat: Seat,
+        session: Session,
         folder: UserFolder,
         *,
         monotonic: Callable[[], float],
@@ -67,13 +67,13 @@ class UserSync:
         reached: Reached,
     ) -> None:
         self._engine = engine
-        self._seat = seat
-        self._calls = FileCalls(seat)
+        self._session = session
+        self._calls = FileCalls(session)
         self._folder = folder
         self._monotonic = monotonic
         self._look_again = look_again
         self._reached = reached
-        self._report = Report(seat.caller.principal.id)
+        self._report = Report(session.caller.principal.id)
         self._baselines: Baselines | None = None
         self._copy = NO_COPY
         self._side: _Side | None = None
@@ -118,7 +118,7 @@ class UserSync:
 
     def _engine_side(self) -> _Side:
         """Costs as much as has changed since it was read last."""
-        copy = follow(self._engine, self._seat.caller, (Partition.FILES,), self._copy)
+        copy = follow(self._engine, self._session.caller, (Partition.FILES,), self._copy)
         if self._side is None or copy.state is None or copy.state != self._copy.state:
             self._side = _side_of(copy)
         self._copy = copy

@@ -21,7 +21,7 @@ from holdfast.entrypoints.mirror.folder import STATE, Reached, UserFolder
 from holdfast.entrypoints.mirror.frontmatter import Unreadable
 from holdfast.entrypoints.mirror.names import folder_of, user_of
 from holdfast.entrypoints.mirror.sync import UserSync
-from holdfast.entrypoints.opening import Running
+from holdfast.entrypoints.python.running import Running
 from holdfast.operations.engine import Engine
 
 DOOR = "mirror"
@@ -135,12 +135,12 @@ class Mirror:
     def _sync_of(self, user: str) -> UserSync:
         sync = self._users.get(user)
         if sync is None:
-            seat = self._memory.seat(Caller(principal(PrincipalKind.USER, user), door=DOOR))
+            session = self._memory.session(Caller(principal(PrincipalKind.USER, user), door=DOOR))
             path = self._root / "users" / folder_of(user)
             folder = UserFolder(path, self._engine.limits.body_bytes, self._settle, self._reached)
             sync = self._users[user] = UserSync(
                 self._engine,
-                seat,
+                session,
                 folder,
                 monotonic=self._monotonic,
                 look_again=self._look_again,

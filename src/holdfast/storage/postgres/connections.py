@@ -22,9 +22,9 @@ from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from holdfast.domain.errors import Unavailable
-from holdfast.storage.forks import FORKED, abandon_in_children
-from holdfast.storage.postgres.asking import Asked, Row
+from holdfast.storage.fork_guard import FORKED, abandon_in_children
 from holdfast.storage.postgres.errors import CLOSED, translated
+from holdfast.storage.postgres.pipeline import Asked, Row
 from holdfast.storage.postgres.statements import NOTHING, Bound, Reach, Statement, Values
 
 Db: TypeAlias = psycopg.Connection[TupleRow]

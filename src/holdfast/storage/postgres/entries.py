@@ -9,8 +9,8 @@ from typing import Any
 from uuid import UUID
 
 from holdfast.contracts.rows import EntryRow, MovedRow, PlacedRow, RevisionRow, Visible
-from holdfast.storage.postgres.asking import Row
 from holdfast.storage.postgres.connections import BigintArray, Reader
+from holdfast.storage.postgres.pipeline import Row
 from holdfast.storage.postgres.statements import Statement, Values, of_space, of_store
 
 HEAD = ", ".join(f"entries.{column}" for column in EntryRow._fields)

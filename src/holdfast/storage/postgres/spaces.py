@@ -8,8 +8,8 @@ from uuid import UUID
 
 from holdfast.contracts.rows import SpaceCounts, SpaceRow, SpaceState
 from holdfast.domain.errors import Conflict
-from holdfast.storage.postgres.asking import Row
 from holdfast.storage.postgres.connections import Connections, OnConnection, Reader
+from holdfast.storage.postgres.pipeline import Row
 from holdfast.storage.postgres.statements import NOTHING, Bound, of_space, of_store, shared
 
 _COLUMNS = "space_id, kind, name, owner, listed, key_id, created_us, sealed"

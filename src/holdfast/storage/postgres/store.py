@@ -6,26 +6,24 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-from holdfast.contracts.answer import Answer
 from holdfast.contracts.rows import KeyRow
-from holdfast.contracts.storage import Job
+from holdfast.contracts.storage import Answer, Job
 from holdfast.storage.postgres.access import GrantReads, MemberReads, RuleReads
 from holdfast.storage.postgres.agents import AgentReads
 from holdfast.storage.postgres.audit import AuditReads
 from holdfast.storage.postgres.connections import Connections, Patience
 from holdfast.storage.postgres.copies import CopyReads
-from holdfast.storage.postgres.derived import DerivedReads
 from holdfast.storage.postgres.entries import EntryReads
 from holdfast.storage.postgres.keys import KeyReads, NameReads
 from holdfast.storage.postgres.leases import Leases
 from holdfast.storage.postgres.migrate import migrate
 from holdfast.storage.postgres.models import ModelReads
-from holdfast.storage.postgres.outlines import OutlineReads
 from holdfast.storage.postgres.proposals import ProposalReads
+from holdfast.storage.postgres.ranking_rows import DerivedReads, OutlineReads
 from holdfast.storage.postgres.receipts import ReceiptReads
 from holdfast.storage.postgres.spaces import SpaceReads, StatesAhead
-from holdfast.storage.postgres.terms import LexiconReads, TermReads
 from holdfast.storage.postgres.vectors import VectorReads
+from holdfast.storage.postgres.word_index import LexiconReads, TermReads
 from holdfast.storage.postgres.writer import Writer
 
 CONNECTIONS = 10

@@ -17,24 +17,23 @@ import psycopg
 from psycopg import sql
 from psycopg.pq import TransactionStatus
 
-from holdfast.contracts.answer import Answer, Awaited
-from holdfast.contracts.storage import Job
+from holdfast.contracts.storage import Answer, Awaited, Job
 from holdfast.domain.errors import HoldfastError, Unavailable
-from holdfast.storage.forks import FORKED, abandon_in_children
+from holdfast.storage.fork_guard import FORKED, abandon_in_children
 from holdfast.storage.postgres.access import GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.postgres.agents import AgentWrites
 from holdfast.storage.postgres.audit import AuditWrites
 from holdfast.storage.postgres.connections import Connections, Db, OnConnection, connecting, lost
 from holdfast.storage.postgres.copies import CopyWrites
-from holdfast.storage.postgres.derived import DerivedWrites
 from holdfast.storage.postgres.entry_writes import EntryWrites
 from holdfast.storage.postgres.errors import AGAIN, CLOSED, UNCERTAIN, translated
 from holdfast.storage.postgres.keys import KeyWrites, NameWrites
 from holdfast.storage.postgres.models import ModelWrites
 from holdfast.storage.postgres.proposals import ProposalWrites
+from holdfast.storage.postgres.ranking_rows import DerivedWrites
 from holdfast.storage.postgres.receipts import ReceiptWrites
 from holdfast.storage.postgres.spaces import SpaceWrites
-from holdfast.storage.postgres.terms import TermWrites
+from holdfast.storage.postgres.word_index import TermWrites
 
 TRIES = 20
 FIRST_PAUSE_SECONDS = 0.005

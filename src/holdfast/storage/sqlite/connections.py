@@ -1,12 +1,15 @@
-"""Connections to one file: independent readers, one writer. A memory store has a single connection behind a lock."""
+"""SQLite connections: shared handles per file, settings, readers per thread."""
 
 from __future__ import annotations
 
+import ctypes
 import logging
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Any, Protocol
@@ -14,10 +17,9 @@ from typing import Any, Protocol
 import apsw
 
 from holdfast.domain.errors import Unavailable
-from holdfast.storage.forks import FORKED, abandon_in_children
-from holdfast.storage.sqlite import handles
-from holdfast.storage.sqlite.erasing import clear_file
+from holdfast.storage.fork_guard import FORKED, abandon_in_children
 from holdfast.storage.sqlite.errors import CLOSED, translated
+from holdfast.storage.sqlite.secure_erase import clear_file
 
 BUSY_MS = 10_000
 IDLE_READERS = 16
@@ -127,7 +129,7 @@ class FileConnections:
         self._counting = Lock()
         self._connected = 0
         self._refusal = ""
-        self._bytes = handles.take(path)
+        self._bytes = take(path)
         self._writer = self._connect(WRITER_CACHE_KIB)
         abandon_in_children(self)
 
@@ -153,7 +155,7 @@ class FileConnections:
         with self._counting:
             self._connected -= 1
             if not self._connected:
-                handles.give_back(self._bytes)
+                give_back(self._bytes)
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         try:
@@ -205,7 +207,7 @@ class FileConnections:
 
     def abandon(self) -> None:
         self._lock, self._counting, self._refusal = RLock(), Lock(), FORKED
-        handles.never_close([self._writer, *self._idle])
+        never_close([self._writer, *self._idle])
         self._idle.clear()
 
 
@@ -246,7 +248,7 @@ class MemoryConnection:
                 self._db = None
 
     def abandon(self) -> None:
-        handles.never_close([self._db])
+        never_close([self._db])
         self._lock, self._db, self._refusal = RLock(), None, FORKED
 
 
@@ -294,3 +296,78 @@ def _use_wal(db: apsw.Connection) -> None:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
+
+
+_File = tuple[int, int]
+"""Device and number: however a path is spelt, they name the file."""
+
+_lock = Lock()
+_open: dict[_File, list[FileIO]] = {}
+"""The handle of each file, once for every opening that has it."""
+_inherited: dict[_File, list[FileIO]] = {}
+"""Of files that the parent had open when it forked. SQLite would take the parent's locks on them for those of this
+process, which therefore never opens them."""
+
+
+def take(path: Path) -> FileIO:
+    """The handle of a file, which is made for its owner alone if it is not there. To be given back when everything else
+    that this opening has of the file is closed."""
+    with _lock:
+        file = _file(path.stat()) if path.exists() else None
+        if file in _inherited:
+            raise Unavailable(FORKED)
+        if file in _open:
+            handle = _open[file][0]
+            _refuse_other_name(path, Path(os.fsdecode(handle.name)))
+        else:
+            handle = FileIO(os.path.realpath(path), "r+", opener=_open_or_make)
+        _open.setdefault(_file(os.fstat(handle.fileno())), []).append(handle)
+        return handle
+
+
+def give_back(handle: FileIO) -> None:
+    with _lock:
+        file = _file(os.fstat(handle.fileno()))
+        _open[file].pop()
+        if not _open[file]:
+            del _open[file]
+            handle.close()
+
+
+def never_close(connections: Iterable[apsw.Connection | None]) -> None:
+    """For a forked child. Connections that came over must not be closed there, or a log goes that others write to. They
+    are closed when nobody has them any more, and all of them when the driver is unloaded at the end: so neither is."""
+    for kept in (apsw, *connections):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+
+
+def _refuse_other_name(path: Path, first: Path) -> None:
+    """By a hard link a file would get a second log, and each opening would miss what the other wrote. A folder may have
+    been renamed since: its files have no second name by that."""
+    named = Path(os.path.realpath(path))
+    elsewhere = first.parent.exists() and not named.parent.samefile(first.parent)
+    if named.name != first.name or elsewhere:
+        raise Unavailable(
+            f"{path} is open as {first} already, and SQLite keeps a log for each name; use one name."
+        )
+
+
+def _file(about: os.stat_result) -> _File:
+    return about.st_dev, about.st_ino
+
+
+def _open_or_make(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CREAT, 0o600)
+
+
+def _leave_to_parent() -> None:
+    """In a forked child."""
+    global _lock
+    _lock = Lock()
+    _inherited.update(_open)
+    _open.clear()
+    never_close([])
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)

@@ -13,10 +13,10 @@ from holdfast.contracts.rows import STORE, KeyRow
 from holdfast.disk import on_disk
 from holdfast.domain.errors import Backend
 from holdfast.storage.sqlite.connections import BUSY_MS, Connections, OnConnection
-from holdfast.storage.sqlite.erasing import copy_before_upgrade
 from holdfast.storage.sqlite.errors import translated
 from holdfast.storage.sqlite.keys import KeyReads
 from holdfast.storage.sqlite.migrations import Step, steps
+from holdfast.storage.sqlite.secure_erase import copy_before_upgrade
 
 APPLICATION_ID = 0x486F6C64
 """`Hold`: how `file(1)` and we know our own."""

@@ -10,26 +10,24 @@ from typing import TypeVar
 
 import apsw
 
-from holdfast.contracts.answer import Answer
 from holdfast.contracts.rows import KeyRow
-from holdfast.contracts.storage import Job
+from holdfast.contracts.storage import Answer, Job
 from holdfast.disk import on_disk
 from holdfast.storage.sqlite.access import GrantReads, MemberReads, RuleReads
 from holdfast.storage.sqlite.agents import AgentReads
 from holdfast.storage.sqlite.audit import AuditReads
 from holdfast.storage.sqlite.connections import Connections, FileConnections, MemoryConnection, OnConnection
 from holdfast.storage.sqlite.copies import CopyReads
-from holdfast.storage.sqlite.derived import DerivedReads
 from holdfast.storage.sqlite.entries import EntryReads
 from holdfast.storage.sqlite.errors import translated
 from holdfast.storage.sqlite.keys import KeyReads, NameReads
 from holdfast.storage.sqlite.migrate import look_first, migrate, open_untouched
 from holdfast.storage.sqlite.models import ModelReads
-from holdfast.storage.sqlite.outlines import OutlineReads
 from holdfast.storage.sqlite.proposals import ProposalReads
+from holdfast.storage.sqlite.ranking_rows import DerivedReads, OutlineReads
 from holdfast.storage.sqlite.receipts import ReceiptReads
 from holdfast.storage.sqlite.spaces import SpaceNumbers, SpaceReads
-from holdfast.storage.sqlite.terms import TermReads, merge_some
+from holdfast.storage.sqlite.word_index import TermReads, merge_some
 from holdfast.storage.sqlite.writer import Writer
 
 T = TypeVar("T")

@@ -13,25 +13,24 @@ from typing import TypeVar
 
 import apsw
 
-from holdfast.contracts.answer import Answer, Awaited
-from holdfast.contracts.storage import Job, Unprepared
-from holdfast.storage.forks import FORKED, abandon_in_children
+from holdfast.contracts.storage import Answer, Awaited, Job, Unprepared
+from holdfast.storage.fork_guard import FORKED, abandon_in_children
 from holdfast.storage.sqlite.access import GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.sqlite.agents import AgentWrites
 from holdfast.storage.sqlite.audit import AuditWrites
 from holdfast.storage.sqlite.connections import Connections, OnConnection
 from holdfast.storage.sqlite.copies import CopyWrites
-from holdfast.storage.sqlite.derived import DerivedWrites
 from holdfast.storage.sqlite.entry_writes import EntryWrites
-from holdfast.storage.sqlite.erasing import merge_slice
 from holdfast.storage.sqlite.errors import translated
 from holdfast.storage.sqlite.keys import KeyWrites, NameWrites
 from holdfast.storage.sqlite.models import ModelWrites
 from holdfast.storage.sqlite.proposals import ProposalWrites
+from holdfast.storage.sqlite.ranking_rows import DerivedWrites
 from holdfast.storage.sqlite.receipts import ReceiptWrites
+from holdfast.storage.sqlite.secure_erase import merge_slice
 from holdfast.storage.sqlite.spaces import SpaceNumbers, SpaceWrites
-from holdfast.storage.sqlite.tasks import HEAL_SECONDS, Answers, Line, Task
-from holdfast.storage.sqlite.terms import TermWrites
+from holdfast.storage.sqlite.word_index import TermWrites
+from holdfast.storage.sqlite.write_queue import HEAL_SECONDS, Answers, Line, Task
 
 SHARED_SLICES = 64
 """Merging steps that let other writes in between; after so many the rest is done at one go."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.storage.steps import Step, read_steps
+from holdfast.storage.migrations import Step, read_steps
 
 __all__ = ["Step", "steps"]
 

@@ -1,0 +1,20 @@
+"""What the host program provides: the clock, and a directory of who may see its objects."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Protocol
+
+from holdfast.domain.principal import Principal
+
+
+class Clock(Protocol):
+    def __call__(self) -> int:
+        """Now, in microseconds since the epoch."""
+        ...
+
+
+class Directory(Protocol):
+    def list_accessible_object_ids(self, principal: Principal, level: str) -> Collection[str]:
+        """Ids of the systems the principal may `read` or `manage`, and of the chats it takes part in (`chat`)."""
+        ...

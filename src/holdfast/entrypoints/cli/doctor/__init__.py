@@ -1,0 +1,1 @@
+"""`holdfast doctor`: diagnoses problems and suggests fixes."""

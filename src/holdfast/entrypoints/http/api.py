@@ -1,0 +1,306 @@
+"""Everything under /api/v1: finds the route, authenticates the caller, reads the arguments, runs the call, encodes the
+answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qsl, unquote_to_bytes
+
+from holdfast.domain.entry import Entry
+from holdfast.domain.errors import (
+    Backend,
+    HoldfastError,
+    InvalidField,
+    InvalidJson,
+    MethodNotAllowed,
+    MissingField,
+    NotFound,
+    PreconditionFailed,
+    Unavailable,
+)
+from holdfast.domain.limits import check_idempotency_key
+from holdfast.entrypoints import dispatch
+from holdfast.entrypoints.http.answers import (
+    NO_STORE,
+    Answer,
+    answer,
+    refusal,
+    text_answer,
+)
+from holdfast.entrypoints.http.authenticate import Authenticator
+from holdfast.entrypoints.http.bodies import ClientLeft, Receive, Scope, read_body, read_json
+from holdfast.entrypoints.http.rate_limit import RateLimit
+from holdfast.entrypoints.http.routes import BASE, OWN_SPACE, ROUTES, Route
+from holdfast.entrypoints.plain_json import LARGE
+from holdfast.entrypoints.python.running import Running
+from holdfast.operations.results import Remembered
+from holdfast.vocabularies.wire.answers import REMEMBERED, STORED
+from holdfast.vocabularies.wire.call import Call
+from holdfast.vocabularies.wire.fields import arguments, from_texts
+
+
+def no_method(allowed: Iterable[str]) -> MethodNotAllowed:
+    error = MethodNotAllowed()
+    error.allowed = tuple(sorted(allowed))
+    return error
+
+
+_BROKEN_QUOTE = re.compile("%(?![0-9A-Fa-f]{2})")
+
+
+class _Node:
+    __slots__ = ("below", "name", "other", "routes")
+
+    def __init__(self) -> None:
+        self.routes: dict[str, Route] = {}
+        self.below: dict[str, _Node] = {}
+        self.other: _Node | None = None
+        """Where any segment leads."""
+        self.name = ""
+
+
+class Router:
+    def __init__(self, routes: Sequence[Route]) -> None:
+        self._root = _Node()
+        for route in routes:
+            self._add(route)
+
+    def _add(self, route: Route) -> None:
+        node = self._root
+        for segment in route.path.split("/"):
+            if segment.startswith("{"):
+                node.other = node.other or _Node()
+                node = node.other
+                node.name = node.name or segment[1:-1]
+                assert node.name == segment[1:-1], "one place in a path has one name"
+            else:
+                node = node.below.setdefault(segment, _Node())
+        assert route.method not in node.routes, f"two rows for {route.method} {route.path}"
+        node.routes[route.method] = route
+
+    def find(self, method: str, path: str) -> tuple[Route, Mapping[str, str]]:
+        """The row, and what the path says; `path` is still quoted."""
+        node, said = self._root, {}
+        for segment in path.split("/"):
+            if segment in node.below:
+                node = node.below[segment]
+            elif node.other is not None and segment:
+                node = node.other
+                said[node.name] = _unquoted(segment)
+            else:
+                raise NotFound("There is no such route.")
+        if not node.routes:
+            raise NotFound("There is no such route.")
+        route = node.routes.get("GET" if method == "HEAD" else method)
+        if route is None:
+            raise no_method({*node.routes, "HEAD"} if "GET" in node.routes else node.routes)
+        return route, said
+
+
+def _unquoted(segment: str) -> str:
+    if "%" not in segment and segment.isascii():
+        return segment
+    try:
+        if _BROKEN_QUOTE.search(segment):
+            raise InvalidField("The path has a percent sign without two hexadecimal digits.")
+        return unquote_to_bytes(segment).decode(errors="surrogatepass")
+    except UnicodeDecodeError:
+        raise InvalidField("The path is not valid UTF-8.") from None
+
+
+IDEMPOTENCY = b"idempotency-key"
+MANY = 1_000
+"""So many outcomes are shown in a thread, so that the loop goes on."""
+_UNEXPECTED = "The server failed in a way it did not expect; its log says more under this request's id."
+_PREFIX = len(BASE) + 1
+_ONCE = frozenset({IDEMPOTENCY, b"content-type", b"content-encoding", b"if-match", b"if-none-match"})
+_BROKEN_QUOTE_BYTES = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+_TAG = re.compile(rb'"[^"]*"')
+_ONE_TAG = re.compile(rb'(W/)?"[^"]*"|[0-9]+')
+"""A number without its quotes is what people write by hand."""
+
+log = logging.getLogger("holdfast.http")
+Headers = dict[bytes, bytes]
+
+
+class Api:
+    """Everything under /api/v1."""
+
+    def __init__(
+        self,
+        memory: Running,
+        authenticator: Authenticator,
+        *,
+        rate: RateLimit,
+        request_bytes: int = 8 << 20,
+    ) -> None:
+        self._memory = memory
+        self._authenticator = authenticator
+        self._rate = rate
+        self._request_bytes = request_bytes
+        self._router = Router(ROUTES)
+        self._open = 0
+        self._begun = 0
+
+    async def answer(self, scope: Scope, headers: Headers, receive: Receive) -> Answer | None:
+        """None: nobody waits for it any more."""
+        facts = False
+        self._open += 1
+        self._begun += 1
+        try:
+            path = scope["raw_path"].decode("ascii", "replace").removeprefix(scope["root_path"])
+            route, in_path = self._router.find(scope["method"], path[_PREFIX:])
+            facts = route.tag == "facts"
+            scope["holdfast.route"] = route.path
+            if len(headers) != len(scope["headers"]):
+                _refuse_repeats(scope["headers"])
+            return await self._answer(route, in_path, scope, headers, receive)
+        except ClientLeft:
+            return None
+        except HoldfastError as error:
+            scope["holdfast.code"] = error.code
+            return refusal(error, facts=facts, passing=self._memory.enabled or error.status != 503)
+        except Exception:
+            log.exception("a request failed", extra={"request_id": scope.get("holdfast.request_id")})
+            scope["holdfast.code"] = "backend"
+            return refusal(Backend(_UNEXPECTED), facts=facts)
+        finally:
+            self._open -= 1
+
+    async def _answer(
+        self, route: Route, in_path: Mapping[str, str], scope: Scope, headers: Headers, receive: Receive
+    ) -> Answer:
+        begun, alone = self._begun, self._open == 1
+        repeats = len(headers) != len(scope["headers"])
+        caller = None if repeats else self._authenticator.known(headers)
+        if caller is None:
+            caller = await self._authenticator.caller(scope["headers"])
+        self._rate.take(caller.principal)
+        if self._memory.opened.failed is not None:
+            raise Unavailable(self._memory.reason)
+        session = self._memory.session(caller)
+        body = await read_body(scope, receive, headers, self._request_bytes) if route.takes_body else b""
+        said = route, in_path, scope["query_string"], body, headers
+        call, given = _asked(*said) if len(body) < LARGE else await asyncio.to_thread(_asked, *said)
+        if not call.writes:
+            return _conditional(call, await dispatch.read(session, call, given), headers)
+        _expect_revision(route, given, headers)
+        key = headers.get(IDEMPOTENCY)
+        result = await dispatch.write(session, call, given, None if key is None else _idempotency_key(key))
+        if isinstance(result, Remembered):
+            return await _remembered(result, in_peace=alone and self._begun == begun)
+        if isinstance(result, list) and len(result) > MANY:
+            return await asyncio.to_thread(lambda: answer(call.answer.show(result)))
+        return answer(call.answer.show(result), 200, *_tag(result))
+
+
+async def _remembered(kept: Remembered, *, in_peace: bool) -> Answer:
+    """With what is similar, which takes a search; where others asked for something while this was kept, it is left out.
+    Whether others ask right now would not do: of many that were written together one answers last."""
+    if kept.look is None or not in_peace:
+        return answer(STORED.show(kept))
+    return answer(await asyncio.to_thread(REMEMBERED.show, kept))
+
+
+def _asked(
+    route: Route, in_path: Mapping[str, str], query: bytes, body: bytes, headers: Headers
+) -> tuple[Call, dict[str, Any]]:
+    """Which call is meant, and its arguments."""
+    said = _said(route, query, body, headers)
+    call = route.call
+    if route.purge is not None and said.pop("purge", False):
+        call = route.purge
+    given = arguments(call.fields, {**said, **in_path})
+    if in_path.get("space") == OWN_SPACE:
+        del given["space"]
+    return call, given
+
+
+def _said(route: Route, query: bytes, body: bytes, headers: Headers) -> dict[str, Any]:
+    """Fields stand in the body where there is one, else in the query; never in both."""
+    if not route.takes_body:
+        said = from_texts(route.in_query, _pairs(query)) if query else {}
+    else:
+        if query:
+            raise InvalidField("This route takes its fields in the body; leave the query out.")
+        value = read_json(body, headers)
+        if route.whole:
+            if not body:
+                raise MissingField("The body is required; an empty one is no answer to who or what.")
+            return {route.whole: _unwrapped(route.whole, value)}
+        if not isinstance(value, dict):
+            raise InvalidJson("The body must be a JSON object.")
+        said = value
+    for name in route.settled.intersection(said):
+        raise InvalidField(f"`{name}` is said by the path here.")
+    return said
+
+
+def _unwrapped(name: str, value: Any) -> Any:
+    """A list or a table may stand by itself or under its name."""
+    inner = value.get(name) if isinstance(value, dict) and len(value) == 1 else None
+    return inner if isinstance(inner, dict | list) else value
+
+
+def _pairs(query: bytes) -> list[tuple[str, str]]:
+    try:
+        if _BROKEN_QUOTE_BYTES.search(query):
+            raise ValueError("a percent sign without two digits")
+        return parse_qsl(
+            query.decode("ascii"), keep_blank_values=True, errors="surrogatepass", max_num_fields=100
+        )
+    except ValueError:
+        raise InvalidField("The query is not valid UTF-8 in percent-encoding, or too long.") from None
+
+
+def _refuse_repeats(headers: list[tuple[bytes, bytes]]) -> None:
+    names = [name for name, _ in headers if name in _ONCE]
+    if len(set(names)) != len(names):
+        raise InvalidField(
+            "Send each of Idempotency-Key, If-Match, If-None-Match, Content-Type and Content-Encoding once."
+        )
+
+
+def _expect_revision(route: Route, given: dict[str, Any], headers: Headers) -> None:
+    """`If-Match` names the one revision that a change must find. A weak tag never matches (RFC 9110, 13.1.1)."""
+    if b"if-none-match" in headers:
+        raise InvalidField("If-None-Match is for reading; a change takes If-Match.")
+    tag = headers.get(b"if-match")
+    if tag is None:
+        return
+    if not route.takes_revision:
+        raise InvalidField("This call cannot be bound to a revision; leave If-Match out.")
+    if tag == b"*":
+        return
+    if not _ONE_TAG.fullmatch(tag):
+        raise InvalidField('If-Match takes one ETag, such as "3", or *.')
+    bare = tag.strip(b'"')
+    if not bare.isdigit() or len(bare) > 18:
+        raise PreconditionFailed
+    if given.setdefault("expected_revision", number := int(bare)) != number:
+        raise PreconditionFailed("If-Match and `expected_revision` name different revisions.")
+
+
+def _idempotency_key(key: bytes) -> str:
+    if not key.isascii():
+        raise InvalidField("An idempotency key in a header is 1 to 255 printable ASCII characters.")
+    return check_idempotency_key(key.decode())
+
+
+def _conditional(call: Call, result: Any, headers: Headers) -> Answer:
+    if b"if-match" in headers:
+        raise InvalidField("If-Match is for changes; reading takes If-None-Match.")
+    tag, known = _tag(result), headers.get(b"if-none-match")
+    if tag and known is not None and (known == b"*" or tag[0][1] in _TAG.findall(known)):
+        return Answer(304, b"", (NO_STORE, *tag))
+    if call.answer.is_text:
+        return text_answer(result, call.answer.media_type)
+    return answer(call.answer.show(result), 200, *tag)
+
+
+def _tag(result: Any) -> tuple[tuple[bytes, bytes], ...]:
+    return ((b"etag", b'"%d"' % result.revision),) if isinstance(result, Entry) else ()

@@ -1,0 +1,324 @@
+"""A store that is open, or the reason why it is not: what every door that serves it begins with."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Generic, TypeVar
+from urllib.parse import quote
+from uuid import UUID
+
+from holdfast.contracts.host import Clock, Directory
+from holdfast.disk import on_disk
+from holdfast.domain.errors import HoldfastError, InvalidField, Locked, Unavailable
+from holdfast.domain.limits import check_list, check_mapping, check_words
+from holdfast.domain.principal import Caller, Principal, PrincipalKind, principal
+from holdfast.entrypoints.python.audit import Audit
+from holdfast.entrypoints.python.keys import Keys
+from holdfast.operations.agents import note_owner
+from holdfast.operations.change_model import drop_model, use_model
+from holdfast.operations.engine import Engine
+from holdfast.operations.results import Swept
+from holdfast.operations.rotate_keys import count_uses, rotate_worn
+from holdfast.operations.settle import Settler, settle
+from holdfast.operations.sweep import Sweeper, sweep
+from holdfast.operations.tool_runs import Recorder
+from holdfast.operations.vector_index import build_vector_index, drop_vector_index
+from holdfast.recall.index import IndexStatus
+from holdfast.settings import Settings, load, load_without_file
+from holdfast.vocabularies.administration import AdministrationCalls
+from holdfast.vocabularies.session import Session
+from holdfast.wiring import Opened, is_postgres, open_engine, shut, system_clock
+
+log = logging.getLogger("holdfast")
+
+
+class Running:
+    """A store with its background work, or the reason why there is none: what a door serves."""
+
+    def __init__(self, opened: Opened, settings: Settings, clock: Clock) -> None:
+        self.opened = opened
+        self.limits = settings.limits
+        self._clock = clock
+        self._sweeper: Sweeper | None = None
+        self._settler: Settler | None = None
+        self._recorder: Recorder | None = None
+        if opened.engine is not None:
+            self._settler = Settler(opened.engine)
+            self._settler.start()
+            opened.engine.reads.start()
+            if settings.sweep_seconds:
+                self._sweeper = Sweeper(self._sweep_quietly, settings.sweep_seconds)
+                self._sweeper.start()
+
+    @property
+    def enabled(self) -> bool:
+        return self.opened.engine is not None
+
+    @property
+    def reason(self) -> str | None:
+        return self.opened.reason
+
+    def session(self, caller: Caller) -> Session:
+        """Where somebody sits whom a door has made out."""
+        engine = self.opened.engine
+        if caller.owner is not None and engine is not None:
+            note_owner(engine, caller)
+        return Session(engine, caller, self.limits, self._clock, self.opened.reason or "")
+
+    def warm(self) -> None:
+        """Loads the embedder before the first question comes; a broken one is said by every answer anyway."""
+        if self.opened.engine is not None:
+            self.opened.engine.index.ready()
+
+    def readiness(self) -> dict[str, str]:
+        """What must hold to serve: `ok`, or why not. The store is asked now; its keys and schema were at opening."""
+        engine, reason = self.opened.engine, self.reason or "unknown"
+        if engine is None:
+            failed = "keys" if self.opened.failed == Locked.code else "store"
+            return {"store": "unknown", "keys": "unknown", "schema": "unknown"} | {failed: reason}
+        try:
+            engine.sealed.store.models.all()
+        except HoldfastError as error:
+            return {"store": error.message, "keys": "ok", "schema": "unknown"}
+        return {"store": "ok", "keys": "ok", "schema": "ok"}
+
+    def record(self) -> None:
+        """From now on tools may run: what they do is written down in the background."""
+        if self._recorder is None and self.opened.engine is not None:
+            self._recorder = Recorder(self.opened.engine)
+            self._recorder.start()
+
+    def sweep(self) -> Swept:
+        if self.opened.engine is None:
+            return Swept()
+        swept = sweep(self.opened.engine)
+        rotate_worn(self.opened.engine)
+        return swept
+
+    def _sweep_quietly(self) -> None:
+        try:
+            self.sweep()
+        except HoldfastError as error:
+            log.warning("the sweep failed and will try again: %s", error.message)
+
+    def _count_quietly(self, engine: Engine) -> None:
+        try:
+            count_uses(engine)
+        except HoldfastError as error:
+            log.warning("how often keys were used could not be counted: %s", error.message)
+
+    def stop(self) -> None:
+        """Finishes what was submitted, then lets go of the store."""
+        if self._sweeper is not None:
+            self._sweeper.stop()
+        if self._recorder is not None:
+            self._recorder.stop()
+        if self._settler is not None:
+            self._settler.stop()
+        if self.opened.engine is not None:
+            self.opened.engine.reads.stop()
+            self._count_quietly(self.opened.engine)
+            self.opened.engine.sealed.close()
+
+
+OwnDoor = TypeVar("OwnDoor")
+AdministrationDoor = TypeVar("AdministrationDoor")
+HandleDoor = TypeVar("HandleDoor")
+
+
+class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
+    """The Python door to a store. The two memories differ only in the doors they give."""
+
+    _own: Callable[[Session], OwnDoor]
+    _administration: Callable[[AdministrationCalls, Session], AdministrationDoor]
+    _handle: Callable[[Session, Principal, str | None], HandleDoor]
+
+    def __init__(self, opened: Opened, settings: Settings, clock: Clock) -> None:
+        self._running = Running(opened, settings, clock)
+        self._opened = opened
+
+    @property
+    def reason(self) -> str | None:
+        """Why memory is off; None when it is on."""
+        return self._opened.reason
+
+    @property
+    def enabled(self) -> bool:
+        return self._opened.engine is not None
+
+    @property
+    def path(self) -> Path | None:
+        """The store's file; None for a store in memory."""
+        return self._opened.path
+
+    @property
+    def keys(self) -> Keys:
+        return Keys(self._opened)
+
+    @property
+    def audit(self) -> Audit:
+        return Audit(self._opened)
+
+    @property
+    def running(self) -> Running:
+        """What another door serves: a host's own server, for example."""
+        return self._running
+
+    def sweep(self) -> Swept:
+        """Removes what has expired and old trash now, instead of waiting for the next turn."""
+        return self._running.sweep()
+
+    def index(self) -> IndexStatus:
+        """How far recall's index is: what still waits for its vector, and which model serves."""
+        if self._opened.engine is None:
+            return IndexStatus(0, None, note=self.reason)
+        return self._opened.engine.index.status()
+
+    def use_model(self, name: str) -> IndexStatus:
+        """Lets another model serve whose vectors are kept: the former one, or one that was held back."""
+        return use_model(self._engine(), name)
+
+    def drop_model(self, name: str) -> int:
+        """Removes the vectors of a model that does not serve; says how many there were."""
+        return drop_model(self._engine(), name)
+
+    def build_vector_index(self, owner: str, space: str | UUID) -> str:
+        """On PostgreSQL: an index over the vectors of one huge space, which finds nearly all of the nearest. `owner` is
+        a user who may manage the space; says the name of the index."""
+        return build_vector_index(self._engine(), Caller(principal(PrincipalKind.USER, owner)), space)
+
+    def drop_vector_index(self, owner: str, space: str | UUID) -> None:
+        """All vectors of the space are compared again."""
+        drop_vector_index(self._engine(), Caller(principal(PrincipalKind.USER, owner)), space)
+
+    def _engine(self) -> Engine:
+        if self._opened.engine is None:
+            raise Unavailable(self.reason)
+        return self._opened.engine
+
+    def _settle(self, timeout: float) -> IndexStatus:
+        return self.index() if self._opened.engine is None else settle(self._opened.engine, timeout)
+
+    def user(
+        self,
+        id: str,
+        *,
+        roles: Iterable[str] = ("member",),
+        teams: Iterable[str] = (),
+        systems: Mapping[str, str] | None = None,
+    ) -> OwnDoor:
+        """A user's door."""
+        caller = Caller(
+            principal(PrincipalKind.USER, id),
+            roles=frozenset(check_list("roles", roles)),
+            teams=frozenset(check_list("teams", teams)),
+            systems=_systems(systems),
+        )
+        return self._own(self._running.session(caller))
+
+    def agent(
+        self,
+        id: str,
+        *,
+        user: str | None = None,
+        chat: str | None = None,
+        systems: Mapping[str, str] | None = None,
+        owner: str | None = None,
+    ) -> OwnDoor:
+        """An agent's door; `user` and `chat` are those it works for and in right now, `owner` is whose agent it is."""
+        caller = Caller(
+            principal(PrincipalKind.AGENT, id),
+            session_user=None if user is None else principal(PrincipalKind.USER, user),
+            chats=frozenset() if chat is None else frozenset({check_words("chat", chat)}),
+            systems=_systems(systems),
+            owner=None if owner is None else principal(PrincipalKind.USER, owner),
+        )
+        return self._own(self._running.session(caller))
+
+    def service(
+        self, id: str, *, run: str | None = None, systems: Mapping[str, str] | None = None
+    ) -> OwnDoor:
+        """The door of an unattended caller."""
+        caller = Caller(
+            principal(PrincipalKind.SERVICE, id), run=run, unattended=True, systems=_systems(systems)
+        )
+        return self._own(self._running.session(caller))
+
+    def administration(self, id: str) -> AdministrationDoor:
+        """What administrators set, as this user."""
+        session = self._running.session(Caller(principal(PrincipalKind.USER, id), roles=frozenset({"admin"})))
+        return self._administration(AdministrationCalls(session), session)
+
+    def handle(self, subject: str = "", *, session: str | None = None) -> HandleDoor | None:
+        """What tool code keeps for a subject; None when memory is off."""
+        if not self.enabled:
+            return None
+        who = principal(PrincipalKind.USER, subject)
+        return self._handle(self._running.session(Caller(who, door="handler")), who, session)
+
+
+def open_where(
+    where: str | os.PathLike[str] | None,
+    required: bool,
+    key: str | None,
+    old_keys: str | None,
+    durability: str | None,
+    sweep_seconds: float | None,
+    embedder: str | None,
+    clock: Clock,
+    directory: Directory | None,
+) -> tuple[Opened, Settings, Clock]:
+    given = {
+        "memory_key": key,
+        "memory_old_keys": old_keys,
+        "durability": durability,
+        "sweep_seconds": sweep_seconds,
+        "embedder": embedder,
+    }
+    try:
+        settings = load(**given, **place_of(where))
+    except Unavailable as error:
+        if required:
+            raise
+        return shut(error), load_without_file(**given), clock
+    return open_engine(settings, clock, directory, required=required), settings, clock
+
+
+def open_settings(settings: Settings) -> Running:
+    """For a server: a store that cannot be opened is served as one that is off. But on PostgreSQL a node without a key
+    will never have one, so it does not start."""
+    required = is_postgres(settings) and settings.memory_key is None
+    return Running(open_engine(settings, system_clock, None, required=required), settings, system_clock)
+
+
+def _systems(systems: object) -> dict[str, str]:
+    given = {} if systems is None else check_mapping("systems", systems)
+    if not all(isinstance(name, str) and level in ("read", "manage") for name, level in given.items()):
+        raise InvalidField("A system is open to `read` or to `manage`.")
+    return given
+
+
+def place_of(where: str | os.PathLike[str] | None) -> dict[str, str]:
+    if where is None:
+        return {}
+    text = os.fspath(where)
+    if not isinstance(text, str) or not text:
+        raise InvalidField("Name a folder, a database file or a URL.")
+    if "://" in text:
+        return {"database_url": text}
+    if "dbname=" in text:
+        raise InvalidField("Name a database by its URL: postgresql://…")
+    if text == ":memory:":
+        return {"database_url": "sqlite://"}
+    path = Path(text).expanduser()
+    with on_disk(path):
+        is_database = path.is_file() or (not path.is_dir() and path.suffix)
+    if is_database:
+        return {
+            "database_url": f"sqlite:///{quote(str(path.absolute()))}",
+            "data_dir": str(path.absolute().parent),
+        }
+    return {"data_dir": str(path.absolute())}

@@ -1,0 +1,164 @@
+"""Runs of tools and pipelines: queued, recorded in the background, and summarised as facts."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from dataclasses import replace
+from functools import partial
+from threading import Event, Thread
+
+from holdfast.domain.access import Op
+from holdfast.domain.errors import HoldfastError
+from holdfast.domain.partition import Partition
+from holdfast.domain.principal import Caller, Principal
+from holdfast.domain.profile import RUNS
+from holdfast.domain.run import (
+    MOST_RECENT,
+    PIPELINE_RUNS,
+    TOOL_RUNS,
+    Defaults,
+    Habit,
+    Ran,
+    Run,
+    common_findings,
+    habits,
+    read_run,
+    run_prefix,
+)
+from holdfast.operations.authorize import enter, enter_own
+from holdfast.operations.engine import Engine
+from holdfast.operations.notes import Asked, NoteInput
+from holdfast.operations.read import Listing, list_entries
+from holdfast.operations.remember import MANY, remember_many
+from holdfast.operations.work import Write
+
+SECONDS = 0.5
+"""How long runs are gathered before they are written."""
+
+log = logging.getLogger("holdfast.runs")
+
+
+def record(engine: Engine) -> None:
+    """Writes all that waits. Recording must never break what is recorded: what fails is logged, and tried again where
+    that may help."""
+    if not len(engine.runs) and not engine.runs.writing.locked():
+        return
+    with engine.runs.writing:
+        waiting = engine.runs.take()
+        by_principal: dict[Principal, list[Ran]] = {}
+        for ran in waiting:
+            by_principal.setdefault(ran.who, []).append(ran)
+        for who, runs in by_principal.items():
+            for start in range(0, len(runs), MANY):
+                _record(engine, who, runs[start : start + MANY])
+
+
+def _record(engine: Engine, who: Principal, runs: list[Ran]) -> None:
+    rows = [_asked(_without_secrets(engine, ran.run)) for ran in runs]
+    try:
+        outcomes = engine.write(Write(partial(remember_many, engine, Caller(who, door="handler"), rows)))
+    except HoldfastError as error:
+        log.warning("%d runs could not be recorded and will be tried again: %s", len(runs), error.message)
+        engine.runs.put_back(runs)
+        return
+    refused = [outcome.error for outcome in outcomes if outcome.error is not None]
+    if refused:
+        log.warning("%d runs were not recorded: %s", len(refused), refused[0].message)
+
+
+def _without_secrets(engine: Engine, run: Run) -> Run:
+    if not run.inputs and not run.findings:
+        return run
+    return run._replace(
+        inputs=tuple((name, value) for name, value in run.inputs if not engine.scrub(value).count),
+        findings=tuple(word for word in run.findings if not engine.scrub(word).count),
+    )
+
+
+def _asked(run: Run) -> Asked:
+    key = f"{run_prefix(run.head, run.id)}{run.at_us:016x}-{secrets.token_hex(4)}"
+    return Asked(RUNS, None, NoteInput(run.body(), key, category=run.head))
+
+
+class Recorder:
+    """Records in the background until told to stop, then once more."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._stop = Event()
+        self._thread = Thread(target=self._serve, name="holdfast-recorder", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._engine.runs.work.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        record(self._engine)
+
+    def _serve(self) -> None:
+        while not self._stop.is_set():
+            self._engine.runs.work.wait()
+            if self._stop.wait(SECONDS):
+                return
+            record(self._engine)
+
+
+log = logging.getLogger("holdfast.runs")
+
+
+NEWEST = 10_000
+"""Rows that are looked at; what lies further back has nothing to add to what is usual now."""
+NOTHING_RAN = "No tool or pipeline has run yet."
+COUNTS_ONLY = "An administrator sees what ran and how often, not what was learned from it."
+
+
+def my_defaults(engine: Engine, caller: Caller) -> Defaults:
+    record(engine)
+    runs = recorded(engine, caller)
+    return Defaults(
+        f"caller={caller.principal.id}",
+        engine.clock(),
+        habits(runs, TOOL_RUNS),
+        habits(runs, PIPELINE_RUNS),
+        common_findings(runs),
+        tuple(runs[:MOST_RECENT]),
+        note=None if runs else NOTHING_RAN,
+    )
+
+
+def defaults_of(engine: Engine, admin: Caller, whose: Principal) -> Defaults:
+    """Somebody else's, for an administrator: counts alone."""
+    enter_own(engine, admin, Op.METADATA, engine.clock())
+    found = my_defaults(engine, Caller(whose))
+    return replace(
+        found,
+        packs=tuple(map(_counts, found.packs)),
+        pipelines=tuple(map(_counts, found.pipelines)),
+        common_findings=(),
+        recent=(),
+        note=found.note or COUNTS_ONLY,
+    )
+
+
+def _counts(habit: Habit) -> Habit:
+    return replace(habit, inputs={})
+
+
+def recorded(engine: Engine, caller: Caller) -> list[Run]:
+    """The caller's own runs, newest first."""
+    enter(engine, caller, None, Op.READ, engine.clock())
+    found: list[Run] = []
+    cursor = None
+    while len(found) < NEWEST:
+        page = list_entries(
+            engine, caller, Listing((Partition.RUNS,), limit=engine.limits.list_rows, cursor=cursor)
+        )
+        found += [run for entry in page if (run := read_run(entry.value)) is not None]
+        cursor = page.cursor
+        if cursor is None:
+            break
+    return sorted(found, key=lambda run: -run.at_us)

@@ -1,0 +1,1 @@
+"""Embedders: models that turn text into vectors."""

@@ -1,0 +1,1 @@
+"""Secrets, advice and prompt-injection checks. Pure."""

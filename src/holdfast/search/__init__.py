@@ -1,1 +1,0 @@
-"""From text to terms, from two rankings to one answer."""

@@ -1,1 +1,0 @@
-"""Vocabularies shared by all doors: each turns a caller's words into work for the engine."""

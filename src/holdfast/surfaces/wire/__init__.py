@@ -1,1 +1,0 @@
-"""The words of the vocabularies as other programs send and get them: fields of calls, shapes of answers, one table."""

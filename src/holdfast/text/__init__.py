@@ -1,0 +1,1 @@
+"""From text to terms: analysis, questions, typos, duplicates. Pure."""

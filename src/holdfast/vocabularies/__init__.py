@@ -1,0 +1,1 @@
+"""The calls that every interface offers, one module per vocabulary."""

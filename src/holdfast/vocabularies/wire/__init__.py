@@ -1,0 +1,1 @@
+"""How calls and answers look as JSON."""
