@@ -1,5 +1,5 @@
 # Every recipe works from a fresh clone with Python >= 3.11, make and the package registry.
-# The stamps in .venv remember what is installed, so a second call installs nothing.
+# Stamp files in .venv record what is installed, so a second call installs nothing.
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -25,11 +25,11 @@ FETCH := $(PY) -m holdfast model fetch
 help: ## List the recipes
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(RUN_READY) $(MODEL_TRIED) ## Install what Holdfast needs and start it
+run: $(RUN_READY) $(MODEL_TRIED) ## Install Holdfast and start the server
 	@$(PY) -m holdfast serve
 
-test: $(DEV_READY) ## Install what the tests need and run them all
-	@$(FETCH) || echo "Without the model the tests that need it fail." >&2
+test: $(DEV_READY) ## Install the development tools and run all tests
+	@$(FETCH) || echo "Tests that need the model will fail." >&2
 	$(PYTEST) -n $(WORKERS)
 
 check: $(DEV_READY) ## Check format, lint, types and import layers, and run the fast tests (under a minute)
@@ -40,10 +40,10 @@ check: $(DEV_READY) ## Check format, lint, types and import layers, and run the 
 	$(PYTEST) -n $(WORKERS) -m "not slow" tests/unit tests/http tests/cli tests/architecture
 
 bench: $(RUN_READY) ## Measure and print all figures of bench/
-	@$(FETCH) || echo "Without the model recall is measured by words only." >&2
+	@$(FETCH) || echo "Recall is measured without vectors." >&2
 	$(PY) -m bench
 
-model: $(RUN_READY) ## Fetch the embedder's model, once for all stores of this user; repairs it too
+model: $(RUN_READY) ## Fetch or repair the embedder's model, once for all stores of this user
 	@$(FETCH)
 
 faults: faults-processes faults-kill faults-postgres faults-server faults-load faults-rotation faults-http faults-isolation faults-mirror ## Run every long fault run, one after the other
@@ -81,40 +81,40 @@ conformance: $(DEV_READY) ## Run the public MCP conformance suite and the Inspec
 	@mkdir -p $(VENV)/conformance
 	$(PY) -m tests.mcp.suite $(VENV)/conformance
 
-docs: $(RUN_READY) ## Write the generated tables of the documentation anew
+docs: $(RUN_READY) ## Regenerate the tables of the documentation
 	$(PY) docs/generate.py
 
-# The pins are kept where they still fit. Neither file may name a registry: people bring their own.
+# Pins that still fit are kept. Neither file may name a registry, because everyone has their own.
 LOCK := $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
 BUILD_REQUIRES := $(PY) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")'
 
-lock: $(DEV_READY) ## Pin all versions and hashes anew after a change in pyproject.toml (UPGRADE=1: to the newest)
+lock: $(DEV_READY) ## Pin all versions and hashes after a change in pyproject.toml (UPGRADE=1: the newest versions)
 	@$(BUILD_REQUIRES) | $(LOCK) pyproject.toml - --extra embedder --extra postgres --extra server --extra dev --output-file constraints.txt
 	@$(BUILD_REQUIRES) | $(LOCK) pyproject.toml - --extra embedder --extra postgres --extra server --constraints constraints.txt --output-file constraints-run.txt
 
-clean: ## Remove .venv, caches and built things; memories stay where they are
+clean: ## Remove .venv, caches and build output; memories are kept
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(MADE):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "Holdfast needs Python 3.11 or newer, but \`$(PYTHON) --version\` says: $$($(PYTHON) --version 2>&1)" >&2; \
-		echo "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
+		echo "Choose another one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
 		exit 1; }
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-# Hashes and an editable install cannot go in one pip call, hence two; hatchling is among the pins, so nothing else is fetched.
+# pip refuses hashes and an editable install in one call, hence two. The pins include hatchling, so nothing else is fetched.
 $(RUN_READY): $(MADE) pyproject.toml constraints-run.txt
 	@echo "Installing Holdfast into $(VENV) ..."
 	@$(PIP) install --require-hashes -r constraints-run.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# Tried once: a start without a network must not wait for one every time.
+# Tried once, so that later starts do not wait for a missing network.
 $(MODEL_TRIED): $(RUN_READY)
-	@$(FETCH) || echo "Going on with words only; \`make model\` tries again." >&2
+	@$(FETCH) || echo "Semantic search is off; \`make model\` tries again." >&2
 	@touch $@
 
 $(DEV_READY): $(RUN_READY) constraints.txt

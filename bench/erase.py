@@ -11,7 +11,7 @@ import holdfast
 from bench.measure import CACHE, Cost, Line, Options, cost_of, micros
 from bench.notes import notes
 from bench.population import MEASURED, populated
-from holdfast.entrypoints.python.memory import Own
+from holdfast.entrypoints.facade import Own
 
 SIZES = (1_000, 10_000, 100_000)
 PURGES = 9

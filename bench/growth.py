@@ -9,7 +9,7 @@ import holdfast
 from bench.measure import Cost, Line, Options, cost_of, micros, take_turns
 from bench.notes import notes
 from bench.population import MEASURED, SPACE, file_of, populated
-from holdfast.entrypoints.python.memory import Own
+from holdfast.entrypoints.facade import Own
 
 SMALL = 10_000
 LARGE = 1_000_000

@@ -24,7 +24,7 @@ from bench.floors import LIMIT
 from bench.measure import CACHE, Cost, Line, Options, Turns, cost_of, micros
 from bench.server import OWNER, Server, found, keep
 from bench.texts import questions, wordy_notes
-from holdfast.entrypoints.python.memory import Own
+from holdfast.entrypoints.facade import Own
 
 LANGGRAPH = "HOLDFAST_BENCH_LANGGRAPH"
 NOTES = 5_000

@@ -10,9 +10,9 @@ from pathlib import Path
 import holdfast
 from bench.measure import CACHE, Cost, Line, Options, cost_of, micros
 from bench.notes import notes
+from holdfast.entrypoints.facade import Own
 from holdfast.entrypoints.mirror.folder import RACY_NS
-from holdfast.entrypoints.mirror.watching import Mirror
-from holdfast.entrypoints.python.memory import Own
+from holdfast.entrypoints.mirror.mirror import Mirror
 
 FILES = 1_000
 LOOKS = 20
@@ -49,8 +49,8 @@ def _measured(alice: Own, mirror: Mirror, place: Path) -> list[Line]:
     written = cost_of(1, mirror.look)
     assert texts[-1] in (place / f"n{FILES - 1:04}.md").read_text()
     time.sleep(RACY_NS / 1e9)
-    mirror.look()
-    idle = cost_of(LOOKS, lambda: [mirror.look() for _ in range(LOOKS)])
+    mirror.sync()
+    idle = cost_of(LOOKS, lambda: [mirror.sync() for _ in range(LOOKS)])
     return [
         _line(f"{FILES:,} added files become memories", added),
         _line(f"{FILES:,} changed files are applied", changed, at_most=MOST_SECONDS),

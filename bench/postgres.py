@@ -22,7 +22,7 @@ from bench.langgraph import against_langgraph
 from bench.measure import CACHE, Cost, Line, Options, Turns, cost_of, micros, take_turns
 from bench.server import OWNER, Server, fill, found, started_server
 from bench.texts import questions, wordy_notes
-from holdfast.entrypoints.python.memory import Own
+from holdfast.entrypoints.facade import Own
 from holdfast.storage.postgres import connections
 from holdfast.storage.postgres.connections import adapt
 

@@ -12,7 +12,7 @@ from typing import Any
 import holdfast
 from bench.datasets import shared
 from bench.measure import CACHE, Line
-from holdfast.entrypoints.python.memory import Own
+from holdfast.entrypoints.facade import Own
 
 NAME = "precisionmembench"
 TOP = 5

@@ -20,7 +20,8 @@ from bench.measure import CACHE, RESULTS, Line, Options
 from bench.precision import precision_lines
 from bench.scores import DEEPEST, Measures, measure
 from holdfast.contracts.embedder import EmbedderBroken
-from holdfast.entrypoints.python.memory import Memory, Own
+from holdfast.entrypoints.facade import Own
+from holdfast.entrypoints.python.memory import Memory
 
 WORDS_FLOOR, RANKS_FLOOR = "FTS5 porter", "FTS5 + vectors, RRF 60"
 WORDS, FULL = "holdfast, words only", "holdfast, full"

@@ -29,7 +29,7 @@ from bench.population import MEASURED, SPACE, populated
 from bench.texts import questions, wordy_notes
 from bench.watching import recording
 from holdfast.contracts.embedder import EmbedderBroken
-from holdfast.entrypoints.python.memory import Own
+from holdfast.entrypoints.facade import Own
 from holdfast.text.analyser import analyse
 
 ENTRIES = 10_000

@@ -15,9 +15,9 @@ from typing import Any
 import holdfast
 from bench.measure import Cost, Line, Options, Turns, cost_of, micros, take_turns
 from bench.notes import notes
-from holdfast.entrypoints.python.memory import Own
-from holdfast.operations import judge
+from holdfast.entrypoints.facade import Own
 from holdfast.operations.engine import Engine
+from holdfast.safety import review
 from holdfast.safety.scrub import Scrubbed, scrub
 from holdfast.storage.sealed_transaction import SealedTransaction
 
@@ -98,14 +98,14 @@ def _write_all(own: Own, rows: list[Any]) -> None:
 
 @contextmanager
 def _without_scrub_and_coach(engine: Engine) -> Iterator[None]:
-    scrubber, doubts = engine.scrub, judge.doubts
+    scrubber, doubts = engine.scrub, review.doubts
     object.__setattr__(engine, "scrub", Scrubbed)
-    judge.doubts = lambda *_, **__: ()
+    review.doubts = lambda *_, **__: ()
     try:
         yield
     finally:
         object.__setattr__(engine, "scrub", scrubber)
-        judge.doubts = doubts
+        review.doubts = doubts
 
 
 @contextmanager

@@ -21,7 +21,8 @@ import holdfast
 from bench.embedder import BY_WORDS
 from bench.floors import LIMIT
 from bench.measure import CACHE
-from holdfast.entrypoints.python.memory import Memory, Own
+from holdfast.entrypoints.facade import Own
+from holdfast.entrypoints.python.memory import Memory
 
 SERVER = "HOLDFAST_TEST_POSTGRES"
 KEY = "6b" * 32

@@ -31,12 +31,12 @@ def echo_server() -> MCPServer:
 
 def holdfast_app(folder: Path) -> Any:
     from holdfast.entrypoints.http.app import create_app
-    from holdfast.entrypoints.mcp.http import open_door
+    from holdfast.entrypoints.mcp.http import open_mcp
     from holdfast.entrypoints.python.running import open_settings
     from holdfast.settings import load
 
     settings = load(data_dir=folder, embedder="none", rate_per_minute=0)
-    return create_app(open_settings(settings), settings, agents=open_door)
+    return create_app(open_settings(settings), settings, mcp=open_mcp)
 
 
 def serve(app: Any) -> None:

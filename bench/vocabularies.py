@@ -12,9 +12,10 @@ from itertools import count
 import holdfast
 from bench.measure import Cost, Line, Options, cost_of, micros, take_turns
 from bench.notes import notes
-from holdfast.entrypoints.python.memory import Memory, Own
-from holdfast.vocabularies.wire.answers import REPLACED, STORED
-from holdfast.vocabularies.wire.entries import ENTRY, HITS, PAGE
+from holdfast.entrypoints.facade import Own
+from holdfast.entrypoints.python.memory import Memory
+from holdfast.vocabularies.answers import REPLACED, STORED
+from holdfast.vocabularies.entries import ENTRY, HITS, PAGE
 
 ENTRIES = 500
 STORES = 50
@@ -50,19 +51,19 @@ def _commands(memory: Memory) -> list[Line]:
         (
             "view",
             lambda n: tool("view", path=f"/memories/{keys[n]}"),
-            lambda n: ENTRY.show(twin.get(keys[n])),
+            lambda n: ENTRY.encode(twin.get(keys[n])),
             CALLS,
         ),
         (
             "create",
             lambda _: tool("create", path=f"/memories/new/{next(numbers)}", content="Prefers short answers"),
-            lambda _: STORED.show(twin.remember("Prefers short answers", key=f"new/{next(numbers)}")),
+            lambda _: STORED.encode(twin.remember("Prefers short answers", key=f"new/{next(numbers)}")),
             CALLS,
         ),
         (
             "edit",
             lambda _: tool("edit", path="/memories/colours", old_str="red", new_str="red"),
-            lambda _: REPLACED.show(twin.replace("colours", old="red", new="red")),
+            lambda _: REPLACED.encode(twin.replace("colours", old="red", new="red")),
             CALLS,
         ),
         (
@@ -70,25 +71,25 @@ def _commands(memory: Memory) -> list[Line]:
             lambda _: tool(
                 "rename", path=f"/memories/moved/{(at := next(moves))}", new_str=f"moved/{at + 1}"
             ),
-            lambda _: ENTRY.show(twin.rename(f"moved/{(at := next(moved))}", new_key=f"moved/{at + 1}")),
+            lambda _: ENTRY.encode(twin.rename(f"moved/{(at := next(moved))}", new_key=f"moved/{at + 1}")),
             CALLS,
         ),
         (
             "delete",
             lambda _: tool("delete", path=f"/memories/old/{next(deletes)}"),
-            lambda _: ENTRY.show(twin.trash(f"old/{next(deleted)}")),
+            lambda _: ENTRY.encode(twin.trash(f"old/{next(deleted)}")),
             CALLS,
         ),
         (
             "list",
             lambda _: tool("view", path="/memories/new/", limit=50),
-            lambda _: PAGE.show(twin.list("new/", limit=50)),
+            lambda _: PAGE.encode(twin.list("new/", limit=50)),
             CALLS // 5,
         ),
         (
             "search",
             lambda _: tool("search", query=QUERY),
-            lambda _: HITS.show(twin.recall(QUERY)),
+            lambda _: HITS.encode(twin.recall(QUERY)),
             CALLS // 5,
         ),
     ]

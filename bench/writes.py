@@ -25,7 +25,7 @@ import holdfast
 from bench.measure import CACHE, Cost, Line, Options, Turns, clocks, cost_of, cost_since, micros, take_turns
 from bench.notes import Note, notes
 from bench.watching import Statement, counting_commits, counting_syncs, recording
-from holdfast.entrypoints.python.memory import Own
+from holdfast.entrypoints.facade import Own
 from holdfast.storage.sqlite.store import SqliteStore
 
 CALLERS = 64

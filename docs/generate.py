@@ -21,29 +21,31 @@ from commands import commands_table
 from server import limits_table, reasons_table, routes_table, welcome
 
 from holdfast.domain.errors import family
-from holdfast.entrypoints.python import memory as door
+from holdfast.entrypoints import facade
+from holdfast.entrypoints.python import handle
+from holdfast.entrypoints.python import memory as python
 from holdfast.entrypoints.python.audit import Audit
 from holdfast.entrypoints.python.keys import Keys
 from holdfast.settings import PREFIX, TABLE
 
 DOCS = Path(__file__).resolve().parent
 BLOCK = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-WAITING = re.compile(r"(?:Work|Write|Steps)\[(.*)\]")
+WAITING = re.compile(r"(?:Job|LongJob|Result)\[(.*)\]")
 
 DOORS: dict[str, tuple[str, type]] = {
-    "memory": ("memory", door.Memory),
-    "own": ("alice", door.Own),
-    "facts": ("alice.facts", door.Facts),
-    "assistant": ("alice.assistant", door.Assistant),
-    "people": ("alice.people", door.People),
-    "stores": ("helper.stores", door.Stores),
-    "files": ("alice.files", door.Files),
-    "corpus": ("alice.corpus", door.Corpus),
-    "agents": ("alice.agents", door.Agents),
-    "kv": ("helper.kv", door.Kv),
-    "anthropic": ("helper.anthropic", door.AnthropicMemory),
-    "handle": ("handle", door.Handle),
-    "administration": ("admin", door.Administration),
+    "memory": ("memory", python.Memory),
+    "own": ("alice", facade.Own),
+    "facts": ("alice.facts", facade.Facts),
+    "assistant": ("alice.assistant", facade.Assistant),
+    "people": ("alice.people", facade.People),
+    "stores": ("helper.stores", facade.Stores),
+    "files": ("alice.files", facade.Files),
+    "corpus": ("alice.corpus", facade.Corpus),
+    "agents": ("alice.agents", facade.Agents),
+    "kv": ("helper.kv", facade.Kv),
+    "anthropic": ("helper.anthropic", facade.AnthropicMemory),
+    "handle": ("handle", handle.Handle),
+    "administration": ("admin", facade.Administration),
     "keys": ("memory.keys", Keys),
     "audit": ("memory.audit", Audit),
 }
@@ -76,11 +78,11 @@ def settings_table() -> Iterator[str]:
 
 
 def open_table() -> Iterator[str]:
-    calls = {"holdfast.open": door.open_memory, "holdfast.aopen": door.open_memory_async}
+    calls = {"holdfast.open": python.open_memory, "holdfast.aopen": python.open_memory_async}
     yield from table([(call, name, name) for name, call in calls.items()])
 
 
-def door_table(variable: str, kind: type) -> Iterator[str]:
+def calls_table(variable: str, kind: type) -> Iterator[str]:
     named = [(getattr(kind, name), f"{variable}.{name}", f"{kind.__name__}.{name}") for name in public(kind)]
     yield from table(named)
 
@@ -104,7 +106,7 @@ def public(kind: type) -> list[str]:
 
 
 def parameters(call: Callable[..., Any]) -> str:
-    """The parameters as the source spells them; what a door binds itself is left out."""
+    """The parameters as the source spells them; what an interface binds itself is left out."""
     shown, starred = [], False
     for parameter in inspect.signature(call).parameters.values():
         if parameter.name == "self":
@@ -145,7 +147,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "clients": clients_table,
     "unpartitioned": unpartitioned_table,
     "store-wide": store_wide_table,
-    **{name: lambda row=row: door_table(*row) for name, row in DOORS.items()},  # type: ignore[misc]
+    **{name: lambda row=row: calls_table(*row) for name, row in DOORS.items()},  # type: ignore[misc]
 }
 
 

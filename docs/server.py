@@ -9,7 +9,7 @@ from holdfast.entrypoints import plain_json
 from holdfast.entrypoints.http import answers, bodies, claims, client_transport, protocol, server, tokens
 from holdfast.entrypoints.http.claims import Reason
 from holdfast.entrypoints.http.routes import ROUTES
-from holdfast.vocabularies.wire import fields
+from holdfast.vocabularies import arguments
 
 REASONS = {
     Reason.MISSING: "No `Authorization` header. Send `Authorization: Bearer TOKEN`.",
@@ -64,7 +64,7 @@ def limits_table() -> Iterator[str]:
     yield "|---|---|---|"
     yield f"| nesting of a body | {plain_json.DEPTH} levels | 400 `invalid_json` |"
     yield f"| values in a body | {plain_json.MOST_VALUES:,} | 413 `too_large` |"
-    yield f"| items of one list or table, such as the rows of a batch | {fields.MOST_ITEMS:,} | 413 `too_large` |"
+    yield f"| items of one list or table, such as the rows of a batch | {arguments.MOST_ITEMS:,} | 413 `too_large` |"
     yield f"| a pause in the middle of a body | {bodies.SECONDS:g} s | 400 `invalid_field` |"
     yield f"| until the head of a request is there | {protocol.HEAD_SECONDS:g} s | the connection is closed |"
     yield f"| the head of a request | {protocol.HEAD_BYTES:,} bytes | 413 `too_large` |"
@@ -84,7 +84,7 @@ def welcome() -> Iterator[str]:
     yield server.WELCOME.format(
         version=__version__,
         url="http://127.0.0.1:7077",
-        place="~/.local/share/holdfast/holdfast.db",
+        data="~/.local/share/holdfast/holdfast.db",
         you="user:local",
         connect=".venv/bin/holdfast connect claude-code   (or claude-desktop, cursor, vscode, gemini)",
         command=".venv/bin/holdfast",

@@ -1,4 +1,4 @@
-"""One turn of a chat with memory on a server: what goes before the model, what is worth keeping after it.
+"""One turn of a chat with memory on a server: the prompt for the model before it, a memory to save after it.
 
 export HOLDFAST_URL=http://127.0.0.1:7077 HOLDFAST_TOKEN=$(holdfast token create --subject alice)
 python examples/chat_turn.py "how do we deploy?"
@@ -13,7 +13,7 @@ import holdfast
 
 
 def prompt_for(memory: holdfast.Client, question: str) -> str:
-    """The context as it is, then what answers the question; both are data, and the model is told so inside."""
+    """Returns the context, the memories that answer the question, and the question itself."""
     hits = memory.recall(question, limit=5)
     found = "\n".join(f"- {hit.text!r} ({hit.key}, {hit.updated_at:%Y-%m-%d})" for hit in hits)
     return f"{memory.context().text}\nFound for this question:\n{found or '- nothing'}\n\n{question}"

@@ -1,4 +1,4 @@
-"""A tool whose answers are cached for five minutes, for each caller apart: it takes pressure off a rate limit.
+"""A tool whose answers are cached for five minutes per caller, which saves requests against a rate limit.
 
 python examples/github_list_issues.py python/cpython
 """
@@ -22,7 +22,7 @@ def fetch(url: str) -> Any:
 
 
 def register(memory: holdfast.Memory, fetch: Any = fetch) -> Any:
-    """The tool, on a memory. What it answers is what a model needs, not all that the service says."""
+    """Returns the tool on this memory. Its answer holds only the fields that a model needs."""
 
     @memory.tool("github.list_issues", version="1", cache=holdfast.Cache(ttl=300))
     def list_issues(owner: str, repo: str, *, state: str = "open", ec: Any) -> list[dict[str, Any]]:
@@ -47,7 +47,7 @@ def main() -> int:
             return 1
         for issue in issues:
             print(f"#{issue['number']} {issue['title']}")  # noqa: T201
-        list_issues(owner, repo)  # from the cache: nobody is asked
+        list_issues(owner, repo)  # from the cache, without a request
         print(list_issues.cache_info())  # noqa: T201
     return 0
 

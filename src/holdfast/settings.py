@@ -1,4 +1,4 @@
-"""Settings: one table, read once. The only module that looks at the environment."""
+"""Settings: one table, read once. No other module reads the environment."""
 
 from __future__ import annotations
 
@@ -200,30 +200,31 @@ class Settings:
     limits: Limits
 
 
-def load(environment: Mapping[str, str] | None = None, /, **given: Any) -> Settings:
-    """What was given wins over the environment, that over `holdfast.toml` in the data directory, that over defaults."""
+def load(environment: Mapping[str, str] | None = None, /, **arguments: Any) -> Settings:
+    """Loads settings. Arguments win over the environment, which wins over `holdfast.toml` in the data directory."""
     environment = os.environ if environment is None else environment
-    said, data_dir = _said(environment, given)
-    return _settings(environment, data_dir, _from_file(data_dir / FILE) | said)
+    configured, data_dir = _configured(environment, arguments)
+    return _settings(environment, data_dir, _from_file(data_dir / FILE) | configured)
 
 
-def load_without_file(**given: Any) -> Settings:
-    """For a memory that stays off because `holdfast.toml` could not be read."""
-    said, data_dir = _said(os.environ, given)
-    return _settings(os.environ, data_dir, said)
+def load_without_file(**arguments: Any) -> Settings:
+    """Loads settings for memory that stays off because `holdfast.toml` could not be read."""
+    configured, data_dir = _configured(os.environ, arguments)
+    return _settings(os.environ, data_dir, configured)
 
 
-def _said(environment: Mapping[str, str], given: Mapping[str, Any]) -> tuple[dict[str, Any], Path]:
-    """What was given or stands in the environment, and the data directory."""
-    said = {name: environment[PREFIX + name] for name, *_ in TABLE if environment.get(PREFIX + name)}
-    said |= {name.upper(): value for name, value in given.items() if value is not None}
-    if given.get("data_dir") is not None and given.get("database_url") is None:
-        said.pop("DATABASE_URL", None)
-    return said, Path(said["DATA_DIR"]).expanduser() if "DATA_DIR" in said else _user_data_dir(environment)
+def _configured(environment: Mapping[str, str], arguments: Mapping[str, Any]) -> tuple[dict[str, Any], Path]:
+    """The arguments over the environment, by the names of the table, and the data directory."""
+    configured = {name: environment[PREFIX + name] for name, *_ in TABLE if environment.get(PREFIX + name)}
+    configured |= {name.upper(): value for name, value in arguments.items() if value is not None}
+    if arguments.get("data_dir") is not None and arguments.get("database_url") is None:
+        configured.pop("DATABASE_URL", None)
+    data_dir = configured.get("DATA_DIR")
+    return configured, _user_data_dir(environment) if data_dir is None else Path(data_dir).expanduser()
 
 
-def _settings(environment: Mapping[str, str], data_dir: Path, said: dict[str, Any]) -> Settings:
-    values = {setting.name: setting.default for setting in TABLE} | said
+def _settings(environment: Mapping[str, str], data_dir: Path, configured: dict[str, Any]) -> Settings:
+    values = {setting.name: setting.default for setting in TABLE} | configured
     if values["DURABILITY"] not in ("full", "relaxed"):
         raise InvalidField("HOLDFAST_DURABILITY is `full` or `relaxed`.")
     return Settings(
@@ -270,27 +271,27 @@ def _settings(environment: Mapping[str, str], data_dir: Path, said: dict[str, An
 
 
 def surroundings() -> dict[str, str]:
-    """What this process was started with, for one that is to be started from here."""
+    """The environment of this process, for a process started from it."""
     return dict(os.environ)
 
 
 @dataclass(frozen=True, slots=True)
 class Mirrors:
-    """Where the environment tells other people's tools to fetch from; None: where they always do."""
+    """Download mirrors that the environment names for other tools; None: the usual servers."""
 
     npm: str | None
     hub: str | None
 
 
 def mirrors(environment: Mapping[str, str] | None = None) -> Mirrors:
-    """npm takes its variables in any case; HF_ENDPOINT is that of the Hugging Face tools."""
+    """Reads npm's variable in any case, and HF_ENDPOINT as the Hugging Face tools do."""
     environment = os.environ if environment is None else environment
-    said = {name.lower(): value for name, value in environment.items()}
-    return Mirrors(npm=said.get("npm_config_registry") or None, hub=said.get("hf_endpoint") or None)
+    variables = {name.lower(): value for name, value in environment.items()}
+    return Mirrors(npm=variables.get("npm_config_registry") or None, hub=variables.get("hf_endpoint") or None)
 
 
 def refuse_telemetry() -> None:
-    """onnxruntime reports its use to its makers unless this is set before it is loaded; memory tells nobody."""
+    """Switches off onnxruntime's reports to its makers, which must happen before it is loaded."""
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 
@@ -337,7 +338,7 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 
 def _text(path: Path) -> str | None:
-    """None where there is no such file."""
+    """Returns None where there is no such file."""
     try:
         return path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
@@ -354,12 +355,12 @@ def _user_data_dir(environment: Mapping[str, str]) -> Path:
 
 
 def usual_data_dir() -> Path:
-    """Where the store lies unless something else is said."""
+    """The data directory without any configuration."""
     return _user_data_dir(os.environ)
 
 
 def user_config_dir(environment: Mapping[str, str] | None = None) -> Path:
-    """Where the platform's other applications keep what users set."""
+    """The folder of the platform for settings of applications."""
     environment, home = os.environ if environment is None else environment, Path.home()
     if sys.platform == "darwin":
         return home / "Library" / "Application Support"

@@ -1,4 +1,4 @@
-"""The only place that chooses: which store, which keys, which clock."""
+"""Puts the parts together: chooses the storage backend, the keys, the embedder and the clock."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 from urllib.parse import unquote
 
 from holdfast.contracts.embedder import Embedder, EmbedderBroken
@@ -26,7 +28,6 @@ from holdfast.crypto.keyfile import (
     key_file_of,
     masters,
     next_key_file,
-    own_key_file,
 )
 from holdfast.disk import on_disk
 from holdfast.domain.errors import HoldfastError, InvalidField, Locked, Unavailable
@@ -35,7 +36,6 @@ from holdfast.operations.key_backup import PutBack, put_back
 from holdfast.recall.index import Index
 from holdfast.safety.scrub import scrub
 from holdfast.settings import Settings
-from holdfast.storage.key_files import leave_key_to_others
 from holdfast.storage.sealed_store import SealedStore, check_canary, open_sealed_store
 
 if TYPE_CHECKING:
@@ -43,6 +43,55 @@ if TYPE_CHECKING:
 
 DATABASE = "holdfast.db"
 MEMORY = "sqlite://"
+
+CheckKeys = Callable[[list[KeyRow]], None]
+
+
+class Backend(Protocol):
+    """The functions that the `store` module of a storage backend offers."""
+
+    def look_first(self, file: Path, check: CheckKeys | None) -> None:
+        """Refuses a file that is not a store of this backend, without changing it. Embedded backends alone have it."""
+        ...
+
+    def open_store(self, settings: Settings, file: Path | None, check: CheckKeys) -> Store:
+        """Opens or makes the store. `check` sees the store's own keys before anything is changed, and may refuse."""
+        ...
+
+
+class BackendRow(NamedTuple):
+    title: str
+    module: str
+    is_shared: bool
+    """True for a database server, which many nodes use at once; False for a file or the memory of this process."""
+    extra: str = ""
+    """The extra of the distribution that installs the driver."""
+
+
+BACKENDS = {
+    "sqlite": BackendRow("SQLite", "holdfast.storage.sqlite.store", is_shared=False),
+    "postgresql": BackendRow(
+        "PostgreSQL", "holdfast.storage.postgres.store", is_shared=True, extra="postgres"
+    ),
+    "postgres": BackendRow("PostgreSQL", "holdfast.storage.postgres.store", is_shared=True, extra="postgres"),
+}
+"""Storage backends by the scheme of their URLs."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLocation:
+    """The place of a store: a backend, and the database file of an embedded one (None: in memory)."""
+
+    backend: BackendRow
+    file: Path | None
+
+    @property
+    def is_shared(self) -> bool:
+        return self.backend.is_shared
+
+    @property
+    def is_in_memory(self) -> bool:
+        return self.file is None and not self.is_shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +103,7 @@ class Opened:
     path: Path | None = None
     reason: str | None = None
     failed: str | None = None
-    """The code of what went wrong."""
+    """The error code of the reason."""
 
 
 def system_clock() -> int:
@@ -77,41 +126,46 @@ def shut(error: HoldfastError) -> Opened:
 
 
 def _open(settings: Settings, clock: Clock, directory: Directory | None) -> Opened:
-    path = _embedded(settings)
-    keys = _masters(settings, path)
+    location = _prepared(settings)
+    keys = _masters(settings, location)
     while True:
         try:
-            return _open_with(keys, settings, path, clock, directory)
+            return _open_with(keys, settings, location, clock, directory)
         except Locked:
             if keys.file is None:
                 raise
-            tried, keys = keys, _masters(settings, path)
+            tried, keys = keys, _masters(settings, location)
             if [master.id for master in keys.all] == [master.id for master in tried.all]:
                 raise  # else the key file was rotated between reading it and opening the store
 
 
 def _open_with(
-    keys: Masters, settings: Settings, path: Path | None, clock: Clock, directory: Directory | None
+    keys: Masters, settings: Settings, location: StoreLocation, clock: Clock, directory: Directory | None
 ) -> Opened:
-    store = _open_store(settings, path, keys)
+    store = _open_store(settings, location, keys)
     try:
-        keys = _finish_rotation(store, keys, path)
+        keys = _finish_rotation(store, keys)
         sealed = open_sealed_store(
-            store, keys.all, clock(), ephemeral=keys.ephemeral, reload=lambda: _masters(settings, path).all
+            store,
+            keys.all,
+            clock(),
+            ephemeral=keys.ephemeral,
+            reload=lambda: _masters(settings, location).all,
         )
-        return Opened(_engine(settings, clock, directory, sealed), keys, path)
+        return Opened(_engine(settings, clock, directory, sealed), keys, location.file)
     except BaseException:
         store.close()
         raise
 
 
 def _engine(settings: Settings, clock: Clock, directory: Directory | None, sealed: SealedStore) -> Engine:
-    wanted = None if settings.embedder == "none" else partial(_open_embedder, settings)
+    embedder = None if settings.embedder == "none" else partial(_open_embedder, settings)
+    scrubber = partial(scrub, cards=True) if settings.scrub_cards else scrub
     return Engine(
         sealed,
         clock,
-        partial(scrub, cards=True) if settings.scrub_cards else scrub,
-        Index(sealed, clock, wanted, settings.recall_cache_bytes),
+        scrubber,
+        Index(sealed, clock, scrubber, embedder, settings.recall_cache_bytes),
         settings.limits,
         directory,
         model_may_share=settings.model_sharing,
@@ -128,17 +182,16 @@ def _open_embedder(settings: Settings) -> Embedder:
     return choice.embedder
 
 
-def database_path(settings: Settings) -> Path | None:
-    """The file of the embedded store; None for a store in memory."""
+def locate_store(settings: Settings) -> StoreLocation:
     url = settings.database_url
     if url is None:
-        return _followed(settings.data_dir / DATABASE)
-    if url in (MEMORY, MEMORY + "/:memory:"):
-        return None
-    if url.startswith("sqlite:///"):
-        return _followed(Path(unquote(url.removeprefix("sqlite:///"))).expanduser())
-    if is_postgres(settings):
-        return None
+        return StoreLocation(BACKENDS["sqlite"], _followed(settings.data_dir / DATABASE))
+    scheme, _, rest = url.partition("://")
+    backend = BACKENDS.get(scheme)
+    if backend is not None and (backend.is_shared or rest in ("", "/:memory:")):
+        return StoreLocation(backend, None)
+    if backend is not None and rest.startswith("/"):
+        return StoreLocation(backend, _followed(Path(unquote(rest[1:])).expanduser()))
     raise InvalidField(
         "HOLDFAST_DATABASE_URL is `sqlite:///path` (four slashes for an absolute path), `sqlite://`, or "
         "`postgresql://…`."
@@ -146,23 +199,20 @@ def database_path(settings: Settings) -> Path | None:
 
 
 def _followed(path: Path) -> Path:
-    """Where it is from here on, whatever directory the process goes to. SQLite follows a link to a file: its log lies
-    beside what is meant, and so do the key and everything else. By functions that fail nowhere: who opens is told."""
+    """Returns the absolute path of a file, or of the file a link leads to: SQLite puts its log there, so the key goes
+    there too. Uses functions that never fail; opening the file reports what is wrong with it."""
     return Path(os.path.realpath(path)) if os.path.islink(path) else path.absolute()  # noqa: PTH114
 
 
-def is_postgres(settings: Settings) -> bool:
-    return (settings.database_url or "").startswith(("postgresql://", "postgres://"))
-
-
-def _embedded(settings: Settings) -> Path | None:
-    """The file of the embedded store: it may have this name, its folder is there, and what it holds is ours."""
-    path = database_path(settings)
-    if path is not None:
-        refuse_name_of_key(settings, path)
-        _make_folder(path.parent)
-        look_first(path)
-    return path
+def _prepared(settings: Settings) -> StoreLocation:
+    """Locates the store. Refuses a database file with the name of a key file, and one of another program before a key
+    is made for it; makes its folder."""
+    location = locate_store(settings)
+    if location.file is not None:
+        refuse_name_of_key(settings, location.file)
+        _make_folder(location.file.parent)
+        _backend(location).look_first(location.file, None)
+    return location
 
 
 def refuse_name_of_key(settings: Settings, path: Path) -> None:
@@ -182,88 +232,67 @@ def _make_folder(folder: Path) -> None:
             raise Unavailable(f"{folder} is not a folder; name another, or move that file away.") from None
 
 
-def _masters(settings: Settings, path: Path | None) -> Masters:
-    if is_postgres(settings) and settings.memory_key is None:
+def _masters(settings: Settings, location: StoreLocation) -> Masters:
+    if location.is_shared and settings.memory_key is None:
         raise Locked(
-            "A store on PostgreSQL has no key file: set HOLDFAST_MEMORY_KEY to the same key on every node. This makes "
-            "one: python -c 'import secrets; print(secrets.token_hex(32))'"
+            f"A store on {location.backend.title} has no key file: set HOLDFAST_MEMORY_KEY to the same key on every "
+            "node. This makes one: python -c 'import secrets; print(secrets.token_hex(32))'"
         )
-    key_file = None if path is None else key_file_of(path)
-    unset = settings.memory_key is None and key_file is not None and not key_file.exists()
-    if unset and path is not None and is_made(path):
-        raise Locked(
-            f"The key file {key_file_of(path).name} of this store is missing; put it back, or set HOLDFAST_MEMORY_KEY."
-        )
+    key_file = None if location.file is None else key_file_of(location.file)
+    if location.file is not None and key_file is not None and settings.memory_key is None:
+        with on_disk(key_file):
+            missing = is_made(location.file) and not key_file.exists()
+        if missing:
+            raise Locked(
+                f"The key file {key_file.name} of this store is missing; put it back, or set HOLDFAST_MEMORY_KEY."
+            )
     return masters(settings.memory_key, settings.memory_old_keys, key_file)
 
 
-def _finish_rotation(store: Store, keys: Masters, path: Path | None) -> Masters:
-    """A process that ended between wrapping every key anew and replacing the key file left the new key beside it."""
-    if path is None or keys.file is None or len(keys.all) < 2 or not next_key_file(keys.file).exists():
+def _finish_rotation(store: Store, keys: Masters) -> Masters:
+    """Adopts the next key where a process ended after wrapping every data key with it and before replacing the file."""
+    if keys.file is None or len(keys.all) < 2 or not next_key_file(keys.file).exists():
         return keys
-    waiting = keys.all[1]
+    current, waiting, *old = keys.all
     if any(row.master == waiting.id for row in store.keys.of(STORE)):
-        own = own_key_file(path)
-        if keys.file == own:
-            leave_key_to_others(path)
-            adopt_next_key(own)
-        else:
-            copy_key_file(next_key_file(keys.file), own)
-        return replace(keys, all=(waiting, keys.all[0], *keys.all[2:]), file=own)
+        adopt_next_key(keys.file)
+        return replace(keys, all=(waiting, current, *old))
     return keys
 
 
-def look_first(path: Path) -> None:
-    """Refuses what is not a store of ours before a key is looked for."""
-    from holdfast.storage.sqlite import migrate
-
-    migrate.look_first(path, None)
-
-
-def _open_store(settings: Settings, path: Path | None, keys: Masters) -> Store:
+def _open_store(settings: Settings, location: StoreLocation, keys: Masters) -> Store:
     def check(rows: list[KeyRow]) -> None:
         check_canary(rows, keys.all, ephemeral=keys.ephemeral)
 
-    if is_postgres(settings):
-        return _open_database(settings, check)
-    from holdfast.storage.sqlite import store
+    return _backend(location).open_store(settings, location.file, check)
 
-    if path is None:
-        return store.open_memory()
-    return store.open_file(path, durable=settings.durable, check=check)
+
+def _backend(location: StoreLocation) -> Backend:
+    return cast(Backend, _imported(location.backend, location.backend.module))
+
+
+def _imported(backend: BackendRow, module: str) -> ModuleType:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        if not backend.extra:
+            raise
+        raise Unavailable(
+            f"{backend.title} needs its driver: install `holdfast-memory[{backend.extra}]`."
+        ) from error
 
 
 def distribute(url: str) -> Spread:
-    """Spreads the tables over a Citus cluster."""
-    try:
-        from holdfast.storage.postgres import citus
-    except ImportError as error:
-        raise Unavailable(_NO_DRIVER) from error
-    return citus.distribute(url)
-
-
-_NO_DRIVER = "PostgreSQL needs its driver: install `holdfast[postgres]`."
-
-
-def _open_database(settings: Settings, check: Callable[[list[KeyRow]], None]) -> Store:
-    try:
-        from holdfast.storage.postgres import store
-    except ImportError as error:
-        raise Unavailable(_NO_DRIVER) from error
-    assert settings.database_url is not None
-    return store.open_database(
-        settings.database_url,
-        connections=settings.pool_size,
-        prepared=settings.prepared_statements,
-        check=check,
-    )
+    """Spreads the tables of a PostgreSQL store over a Citus cluster."""
+    spread: Spread = _imported(BACKENDS["postgresql"], "holdfast.storage.postgres.citus").distribute(url)
+    return spread
 
 
 def put_back_keys(settings: Settings, rows: list[KeyRow]) -> PutBack:
-    """For a store that may not open without them: its own key may be among them."""
-    path = _embedded(settings)
-    keys = _masters(settings, path)
-    store = _open_store(settings, path, keys)
+    """Puts keys back into a store that may not open without them: its own key may be among them."""
+    location = _prepared(settings)
+    keys = _masters(settings, location)
+    store = _open_store(settings, location, keys)
     try:
         return put_back(store, keys.all, rows)
     finally:
@@ -271,12 +300,11 @@ def put_back_keys(settings: Settings, rows: list[KeyRow]) -> PutBack:
 
 
 def open_store_for_moving(settings: Settings, source: Opened) -> Store:
-    """A store that takes over the keys of another one: it needs none of its own, and gets that one's key file."""
+    """Opens the target of a move. It takes over the keys of the source, and gets a copy of its key file."""
     assert source.masters is not None
-    path = _embedded(settings)
-    if path is not None:
-        if source.masters.file is not None and not key_file_of(path).exists():
-            copy_key_file(source.masters.file, key_file_of(path))
-    elif not is_postgres(settings):
+    location = _prepared(settings)
+    if location.is_in_memory:
         raise InvalidField("A store in memory is gone at the end; move to a file or a database.")
-    return _open_store(settings, path, source.masters)
+    if location.file is not None and source.masters.file is not None:
+        copy_key_file(source.masters.file, key_file_of(location.file))
+    return _open_store(settings, location, source.masters)

@@ -15,14 +15,7 @@ import pytest
 
 from holdfast.domain.errors import HoldfastError, family
 from holdfast.entrypoints.cli.commands import COMMANDS
-from holdfast.entrypoints.http.api import Router
-from holdfast.entrypoints.http.claims import Reason
-from holdfast.entrypoints.http.client import AsyncClient, Client
-from holdfast.entrypoints.http.metrics import Metrics
-from holdfast.entrypoints.http.routes import ROUTES
-from holdfast.entrypoints.python import memory as door
-from holdfast.entrypoints.python.audit import Audit
-from holdfast.entrypoints.python.facade import (
+from holdfast.entrypoints.facade import (
     Administration,
     Agents,
     AnthropicMemory,
@@ -35,19 +28,28 @@ from holdfast.entrypoints.python.facade import (
     AsyncFacts,
     AsyncFiles,
     AsyncKv,
+    AsyncOwn,
     AsyncPeople,
     AsyncStores,
     Corpus,
     Facts,
     Files,
     Kv,
+    Own,
     People,
     Stores,
 )
+from holdfast.entrypoints.http.api import Router
+from holdfast.entrypoints.http.claims import Reason
+from holdfast.entrypoints.http.client import AsyncClient, Client
+from holdfast.entrypoints.http.metrics import Metrics
+from holdfast.entrypoints.http.routes import ROUTES
+from holdfast.entrypoints.python import memory as door
+from holdfast.entrypoints.python.audit import Audit
 from holdfast.entrypoints.python.handle import AsyncHandle, Handle
 from holdfast.entrypoints.python.keys import Keys
 from holdfast.settings import PREFIX, TABLE
-from holdfast.storage.sqlite.migrations import steps
+from holdfast.storage.sqlite.migrate import steps
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -78,7 +80,7 @@ CODES = {
 }
 DOORS = (
     door.Memory,
-    door.Own,
+    Own,
     Facts,
     Files,
     Corpus,
@@ -95,7 +97,7 @@ DOORS = (
 )
 AWAITED = (
     door.AsyncMemory,
-    door.AsyncOwn,
+    AsyncOwn,
     AsyncFacts,
     AsyncFiles,
     AsyncCorpus,
@@ -295,7 +297,7 @@ def test_every_command_is_documented() -> None:
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient], ids=lambda kind: kind.__name__)
 def test_a_client_has_the_calls_of_the_python_door(kind: type) -> None:
-    assert sorted(set(public(door.Own)) - {"facts", "files"} - set(public(kind))) == []
+    assert sorted(set(public(Own)) - {"facts", "files"} - set(public(kind))) == []
 
 
 @pytest.mark.parametrize("page", [*PAGES, *DEPLOYED], ids=lambda page: str(page.relative_to(ROOT)))

@@ -51,6 +51,15 @@ def sql_statements(module: ast.Module) -> Iterator[int]:
 
 def driver_imports(module: ast.Module) -> Iterator[int]:
     """Lines that import a database driver."""
+    return imports_of(module, DATABASE_DRIVERS)
+
+
+def numpy_imports(module: ast.Module) -> Iterator[int]:
+    """Lines that import numpy."""
+    return imports_of(module, {"numpy"})
+
+
+def imports_of(module: ast.Module, packages: set[str]) -> Iterator[int]:
     for node in ast.walk(module):
         match node:
             case ast.Import(names=names):
@@ -59,8 +68,16 @@ def driver_imports(module: ast.Module) -> Iterator[int]:
                 imported = {name}
             case _:
                 continue
-        if DATABASE_DRIVERS & {name.partition(".")[0] for name in imported}:
+        if packages & {name.partition(".")[0] for name in imported}:
             yield node.lineno
+
+
+def compiled_patterns(module: ast.Module) -> Iterator[int]:
+    """Lines that compile a regular expression."""
+    for node in ast.walk(module):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr="compile")):
+                yield node.lineno
 
 
 def findings(detect: Detector, *, outside: tuple[str, ...]) -> list[str]:
@@ -120,6 +137,20 @@ def test_only_storage_meets_a_database_driver() -> None:
     assert findings(driver_imports, outside=("storage",)) == []
 
 
+def test_only_recall_computes_with_numpy() -> None:
+    """Beside it only a codec, a typo table and a type know arrays; no operation and no vocabulary does."""
+    outside = ("recall", "text/typos.py", "storage/vector_codec.py", "contracts/embedder.py")
+    assert findings(numpy_imports, outside=outside) == []
+
+
+def test_the_domain_validates_its_values_and_holds_no_catalogue_of_patterns() -> None:
+    counts = {
+        source.name: len(list(compiled_patterns(ast.parse(source.read_text(encoding="utf-8")))))
+        for source in sorted((PACKAGE / "domain").glob("*.py"))
+    }
+    assert {name: count for name, count in counts.items() if count > 2} == {}
+
+
 @pytest.mark.parametrize(
     ("detect", "source"),
     [
@@ -134,6 +165,9 @@ def test_only_storage_meets_a_database_driver() -> None:
         (sql_statements, "execute('PRAGMA journal_mode = WAL')"),
         (driver_imports, "import apsw.ext"),
         (driver_imports, "from psycopg.rows import tuple_row"),
+        (numpy_imports, "import numpy as np"),
+        (numpy_imports, "def mean():\n    from numpy.typing import NDArray"),
+        (compiled_patterns, "_WORD = re.compile('a')"),
     ],
 )
 def test_a_breach_is_noticed(detect: Detector, source: str) -> None:
@@ -148,6 +182,8 @@ def test_a_breach_is_noticed(detect: Detector, source: str) -> None:
         (sql_statements, "'Select the space an agent may enter'"),
         (sql_statements, "'Update the entry and set its tags'"),
         (driver_imports, "from . import sqlite"),
+        (numpy_imports, "from holdfast.recall import numpy_free"),
+        (compiled_patterns, "compile('a', 'b', 'exec')"),
     ],
 )
 def test_ordinary_code_is_left_alone(detect: Detector, source: str) -> None:

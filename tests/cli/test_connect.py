@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from holdfast.entrypoints.cli import clients, run
-from holdfast.entrypoints.cli.jsonc import parsed, with_member, without_member
 from holdfast.settings import PREFIX, TABLE
 from tests.support import move_home
 
@@ -26,8 +25,17 @@ CLAUDE_CODE = """{
 }
 """
 VSCODE = """{
-\t// Servers for everyone on this machine
 \t"inputs": [{"type": "promptString", "id": "key", "description": "{\\"not\\": an object}", "password": true}],
+\t"servers": {
+\t\t"playwright": {
+\t\t\t"command": "npx",
+\t\t\t"args": ["@playwright/mcp@latest"]
+\t\t}
+\t}
+}
+"""
+COMMENTED = """{
+\t// Servers for everyone on this machine
 \t"servers": {
 \t\t"playwright": {
 \t\t\t"command": "npx", /* pinned */
@@ -52,6 +60,18 @@ KEY = "5e" * 32
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     move_home(tmp_path, monkeypatch)
     return tmp_path
+
+
+def parsed(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text.removeprefix("\ufeff"))
+    return found
+
+
+def with_server(text: str, name: str, entry: object) -> str:
+    """The text of a program that keeps its entries under `mcpServers` or `servers`."""
+    found = parsed(text)
+    found["servers" if "servers" in found else "mcpServers"][name] = entry
+    return json.dumps(found)
 
 
 def place(name: str, text: str | None = None) -> Path:
@@ -119,17 +139,40 @@ def test_line_ends_and_a_byte_order_mark_stay(home: Path, name: str) -> None:
     assert path.read_bytes() == before
 
 
-def test_comments_and_spacing_stay(home: Path) -> None:
-    path = place("vscode")
-    run(["connect", "vscode"])
-    kept = path.read_text(encoding="utf-8").splitlines()
-    assert [line for line in VSCODE.splitlines() if line not in kept] == []
+@pytest.mark.parametrize("name", ["claude-code", "vscode"])
+def test_order_indentation_and_letters_stay(home: Path, name: str) -> None:
+    text = json.dumps(parsed(SHAPES[name]), indent=SHAPES[name][2])
+    path = place(name, text.replace("npx", "größer \\ud83d").replace("dark", "größer \\ud83d"))
+    before = path.read_text(encoding="utf-8").splitlines()
+    assert run(["connect", name]) == 0
+    after = path.read_text(encoding="utf-8").splitlines()
+    assert [line for line in before if line not in after and f"{line}," not in after] == []
+
+
+@pytest.mark.parametrize(
+    "text", [COMMENTED, '{"servers": {},}', '{"servers": {}, "servers": {}}', '{"a": NaN}']
+)
+def test_a_file_that_is_no_plain_json_is_left_to_its_owner_with_the_entry_to_paste(
+    home: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = place("vscode", text)
+    assert run(["connect", "vscode"]) == 1
+    printed = capsys.readouterr()
+    entry = json.loads(printed.out)["servers"]["holdfast"]
+    assert (entry["type"], entry["args"][-1]) == ("stdio", "mcp")
+    assert printed.err.startswith(f"invalid_json: {path} is not plain JSON (")
+    assert printed.err.endswith("nothing was changed. Merge the printed entry into it yourself.\n")
+    assert run(["connect", "vscode", "--json"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["error"], json.loads(answer["snippet"])["servers"]["holdfast"]) == ("invalid_json", entry)
+    assert run(["connect", "vscode", "--undo"]) == 1
+    assert [path.read_text(encoding="utf-8"), *path.parent.iterdir()] == [text, path]
 
 
 def test_what_changed_since_stays_when_it_is_undone(home: Path) -> None:
     path = place("cursor")
     run(["connect", "cursor"])
-    path.write_text(with_member(path.read_text(encoding="utf-8"), ("mcpServers", "c"), {"command": "c"}))
+    path.write_text(with_server(path.read_text(encoding="utf-8"), "c", {"command": "c"}))
     assert run(["connect", "cursor", "--undo"]) == 0
     assert list(servers("cursor")) == ["a", "b", "c"]
 
@@ -206,7 +249,7 @@ def test_our_entry_goes_though_somebody_changed_it_between_two_times(home: Path,
     entry = clients.entry_in(client)
     assert entry is not None
     wrapped = entry | {"command": "nice", "args": [entry["command"], *entry["args"]]}
-    client.file().write_text(with_member(client.file().read_text(), client.member, wrapped))
+    client.file().write_text(with_server(client.file().read_text(), "holdfast", wrapped))
     run(["connect", name, "--surface", "all"])
     run(["connect", name, "--undo"])
     assert not client.file().exists()
@@ -237,6 +280,9 @@ def test_a_dry_run_shows_no_token(
     monkeypatch.setenv("HOLDFAST_URL", "http://127.0.0.1:7077")
     monkeypatch.setenv("HOLDFAST_TOKEN", "a-secret-token")
     assert run(["connect", "cursor", "--dry-run"]) == 0
+    assert "a-secret-token" not in capsys.readouterr().out
+    place("vscode", COMMENTED)
+    assert run(["connect", "vscode", "--dry-run"]) == 1
     assert "a-secret-token" not in capsys.readouterr().out
     assert run(["connect", "cursor"]) == 0
     env = servers("cursor")["holdfast"]["env"]
@@ -341,7 +387,7 @@ def test_settings_that_are_no_secret_come_along_and_the_servers_own_stay(
 
 def test_no_secret_comes_along_unnoticed() -> None:
     secrets = {PREFIX + name for name, _, unit, _ in TABLE if unit in ("key", "keys", "token")}
-    assert secrets <= {*clients.WITHHELD, *clients.OF_THE_SERVER, *clients.DECIDED}
+    assert secrets <= {*clients.LOCAL_SECRETS, *clients.SERVER_SETTINGS, *clients.OPTION_SETTINGS}
 
 
 def test_a_key_that_somebody_put_into_the_entry_stays_for_that_store(
@@ -351,7 +397,7 @@ def test_a_key_that_somebody_put_into_the_entry_stays_for_that_store(
     connected_with(monkeypatch, HOLDFAST_MEMORY_KEY=KEY, **store)
     path = clients.CLIENTS["cursor"].file()
     entry = servers("cursor")["holdfast"] | {"env": {**store, "HOLDFAST_MEMORY_KEY": KEY}}
-    path.write_text(with_member(path.read_text(), ("mcpServers", "holdfast"), entry))
+    path.write_text(with_server(path.read_text(), "holdfast", entry))
     capsys.readouterr()
     assert run(["connect", "cursor", "--surface", "all", "--dry-run"]) == 0
     said = capsys.readouterr()
@@ -389,20 +435,3 @@ def test_a_link_and_the_rights_of_a_file_stay(home: Path) -> None:
     assert path.is_symlink()
     assert "holdfast" in servers("cursor")
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"s": {"x": 1, "us": 2, "y": 3}}',
-        '{"s": {"us": 2, "y": 3}}',
-        '{"s": {"x": 1, "us": 2}}',
-        '{"s": {"x": 1, "us": {"deep": ["}", "]"]},}}',
-        '{"s": {"us": 2}}',
-        '{"s": {\n  "us": "a // b", // why\n}, /* end */}',
-    ],
-)
-def test_a_member_is_taken_out_wherever_it_stands(text: str) -> None:
-    left = parsed(text)
-    del left["s"]["us"]
-    assert parsed(without_member(text, ("s", "us"))) == left

@@ -15,7 +15,7 @@ import pytest
 from holdfast.entrypoints.cli.doctor import clients, directory, machine
 from holdfast.entrypoints.cli.doctor.checks import CHECKS, examine
 from holdfast.entrypoints.cli.doctor.finding import Finding, Scene
-from holdfast.entrypoints.cli.doctor.mcp_probe import Heard
+from holdfast.entrypoints.cli.doctor.mcp_probe import Probe
 from holdfast.settings import load
 from tests.cli.command import Command, Done
 
@@ -39,7 +39,7 @@ def files(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(autouse=True)
 def nothing_started(monkeypatch: pytest.MonkeyPatch) -> None:
     """A start takes a second; test_doctor_agents.py has those."""
-    monkeypatch.setattr(clients, "talk", lambda servers: [Heard(("recall",)) for _ in servers])
+    monkeypatch.setattr(clients, "probe", lambda servers: [Probe(("recall",)) for _ in servers])
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_on_an_empty_machine_nothing_fails_and_nothing_is_made(holdfast: Command
     done = doctor(holdfast)
 
     assert (done.code, done.json["ok"]) == (0, True)
-    assert "`holdfast remember …` makes one" in of(done, "directory")[1]
+    assert "`holdfast remember …` creates one" in of(done, "directory")[1]
     assert not data.exists()
 
 
@@ -131,7 +131,7 @@ def test_settings_that_cannot_be_read_fail_with_the_file(holdfast: Command, data
 
     state, cause, remedy = of(doctor(holdfast), "settings")
 
-    assert (state, remedy) == ("fail", "check that this user may read it")
+    assert (state, remedy) == ("fail", "check that this user can read it")
     assert str(data / "holdfast.toml") in cause
 
 
@@ -181,8 +181,8 @@ def test_before_there_is_a_store_a_key_that_cannot_be_used_is_made_anew(holdfast
 @pytest.mark.parametrize(
     ("spoilt", "remedy"),
     [
-        (b"garbage!" * 20, "put a copy of"),
-        (b"SQLite format 3\0" + b"\x00" * 44 + b"\x00\x00\x03\xe7", "pip install --upgrade holdfast"),
+        (b"garbage!" * 20, "restore a copy of"),
+        (b"SQLite format 3\0" + b"\x00" * 44 + b"\x00\x00\x03\xe7", "pip install --upgrade holdfast-memory"),
     ],
     ids=["no store", "from the future"],
 )
@@ -305,13 +305,13 @@ def test_a_disk_that_cannot_be_synced_or_does_not_wait_is_noticed(
     data.mkdir(mode=0o700)
     scene = Scene(load(data_dir=data), data / "holdfast.db", time.time())
 
-    monkeypatch.setattr(directory, "_synced", lambda _folder: 1e-6)
+    monkeypatch.setattr(directory, "_sync_seconds", lambda _folder: 1e-6)
     assert directory.fsync(scene).state == "warn"
 
     def read_only(_folder: Path) -> float:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr(directory, "_synced", read_only)
+    monkeypatch.setattr(directory, "_sync_seconds", read_only)
     assert directory.fsync(scene).state == "fail"
     assert "read-only" in directory.fsync(scene).cause
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from holdfast.entrypoints.cli.doctor import clients, mcp_probe
-from holdfast.entrypoints.cli.doctor.mcp_probe import Heard, Program, Server
+from holdfast.entrypoints.cli.doctor.mcp_probe import Probe, Program, Server
 from tests.cli.command import Command
 
 KEY = "5e" * 32
@@ -45,16 +45,16 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Server]:
     """Nothing is; here is what would have been."""
     asked: list[Server] = []
 
-    def listen(servers: Sequence[Server]) -> list[Heard]:
+    def listen(servers: Sequence[Server]) -> list[Probe]:
         asked.extend(servers)
-        return [Heard(("recall",)) for _ in servers]
+        return [Probe(("recall",)) for _ in servers]
 
-    monkeypatch.setattr(clients, "talk", listen)
+    monkeypatch.setattr(clients, "probe", listen)
     return asked
 
 
 def test_without_a_store_an_agent_is_answered_and_nothing_is_made(holdfast: Command, data: Path) -> None:
-    assert mcp(holdfast) == ("ok", f"an agent is offered {CORE}", "")
+    assert mcp(holdfast) == ("ok", f"MCP works: {CORE}", "")
     assert not data.exists()
 
 
@@ -85,7 +85,7 @@ def test_a_key_that_only_this_shell_has_is_missed_until_the_remedy_is_followed(
     command = remedy.partition("its key file: ")[2].partition("; or add")[0]
 
     subprocess.run(command, shell=True, check=True, env=os.environ | key)
-    assert mcp(holdfast, **key)[:2] == ("ok", f"Claude Code is offered {CORE}; Cursor is offered {CORE}")
+    assert mcp(holdfast, **key)[:2] == ("ok", f"Claude Code works: {CORE}; Cursor works: {CORE}")
 
 
 def test_a_store_of_an_older_schema_is_not_brought_to_a_newer_one(holdfast: Command, data: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_program_that_says_nothing_is_ended(
     state, cause, remedy = mcp(holdfast)
 
     assert (state, "Cursor: no answer within" in cause) == ("fail", True)
-    assert remedy == f"run `sh -c 'echo $$ > {tmp_path}/pid; exec sleep 600'` and look"
+    assert remedy == f"run `sh -c 'echo $$ > {tmp_path}/pid; exec sleep 600'` to see why"
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
@@ -144,7 +144,7 @@ def test_a_program_gets_what_its_entry_says_and_nothing_of_this_shell(
     mcp(holdfast, HOLDFAST_MEMORY_KEY=KEY, HOLDFAST_SUBJECT="alice")
     (program,) = started
     assert isinstance(program, Program)
-    said = {name: value for name, value in program.variables if name not in clients.LOOKING}
+    said = {name: value for name, value in program.variables if name not in clients.READ_ONLY}
     assert said == {"HOLDFAST_DATA_DIR": str(data), "EXTRA": "x"}
 
 
@@ -152,7 +152,7 @@ def test_programs_that_start_the_same_start_it_once(holdfast: Command, started: 
     for client in ("cursor", "claude-code", "gemini"):
         holdfast("connect", client)
     state, cause, _ = mcp(holdfast)
-    assert (state, cause.count("is offered recall"), len(started)) == ("ok", 3, 1)
+    assert (state, cause.count("works: recall"), len(started)) == ("ok", 3, 1)
 
 
 def test_a_folder_that_an_entry_names_as_an_option_is_not_made(

@@ -201,7 +201,7 @@ def test_forgetting_everything_needs_a_yes_when_nobody_can_be_asked(kept: Comman
 
 
 def test_forgetting_one_key_asks_nobody(kept: Command) -> None:
-    assert kept("forget", "key:konflux/deploy").out == "Forgot 1 memories.\n"
+    assert kept("forget", "key:konflux/deploy").out == "Forgot 1 memory.\n"
 
 
 def test_a_scope_that_is_none_is_refused(kept: Command) -> None:
@@ -230,7 +230,7 @@ def test_memory_that_is_off_keeps_nothing_and_says_so(holdfast: Command) -> None
     done = holdfast("remember", TEXT, HOLDFAST_MEMORY_KEY="off")
 
     assert done.code == 0
-    assert done.out.startswith("Nothing was kept: ")
+    assert done.out.startswith("Nothing was saved: ")
 
 
 def test_what_was_typed_says_that_it_came_from_the_command_line(holdfast: Command) -> None:

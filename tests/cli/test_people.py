@@ -8,8 +8,8 @@ import pytest
 
 import holdfast as library
 from holdfast.domain.errors import ConfirmationRequired
+from tests.behaviours.models import model_of
 from tests.cli.command import Command
-from tests.doors.models import model_of
 
 
 def asked_by_a_model(data: Path) -> str:

@@ -315,7 +315,7 @@ def far(monkeypatch: pytest.MonkeyPatch) -> list[Far]:
         made.append(Far(url, token))
         return made[-1]
 
-    monkeypatch.setattr(session, "_client", client)
+    monkeypatch.setattr("holdfast.entrypoints.http.client.Client", client)
     return made
 
 

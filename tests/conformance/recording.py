@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar, cast
 
-from holdfast.contracts.storage import Job, Store, Transaction
+from holdfast.contracts.storage import Store, Transaction
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ class _Noting:
 
 
 class _NotingStore(_Noting):
-    def submit(self, job: Job[T]) -> Future[T]:
+    def submit(self, job: Callable[[Transaction], T]) -> Future[T]:
         self._called.add("store.submit")
         store = cast(Store, self._target)
         return store.submit(lambda tx: job(cast(Transaction, _Noting(tx, "transaction", self._called))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 from uuid import UUID, uuid5
 
@@ -20,7 +21,7 @@ from holdfast.contracts.rows import (
     SpaceRow,
     Visible,
 )
-from holdfast.contracts.storage import Job, Store, Transaction
+from holdfast.contracts.storage import Store, Transaction
 from holdfast.domain.partition import Partition
 from holdfast.domain.space import SpaceKind
 
@@ -170,7 +171,7 @@ def seen(space: UUID = HERE, **said: Any) -> Visible:
     return Visible(space=space, **given)
 
 
-def write(store: Store, job: Job[T]) -> T:
+def write(store: Store, job: Callable[[Transaction], T]) -> T:
     """Runs one job and waits until it is durable."""
     return store.submit(job).result(timeout=60)
 

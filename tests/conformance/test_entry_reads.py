@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from holdfast.contracts.rows import ALWAYS_INJECT, ENCRYPTED, GUEST, QUARANTINED, EntryRow, PlacedRow
+from holdfast.contracts.rows import ALWAYS_INJECT, ENCRYPTED, GUEST, QUARANTINED, EntryAddress, EntryRow
 from holdfast.contracts.storage import Store, Transaction
 from tests.conformance.rows import (
     ALICE,
@@ -379,18 +379,21 @@ class TestSweepReads:
         )
         insert(store, entry_row(1, expires_us=NOW - 1, partition=FILES), space=THERE)
         found = store.entries.expired(NOW, 10)
-        assert sorted(found) == [PlacedRow(HERE, 1), PlacedRow(HERE, 3), PlacedRow(THERE, 1)]
+        assert sorted(found) == [EntryAddress(HERE, 1), EntryAddress(HERE, 3), EntryAddress(THERE, 1)]
         assert len(store.entries.expired(NOW, 2)) == 2
         assert store.entries.expired(NOW - 3, 10) == []
-        assert store.entries.expired(NOW, 10, [HERE, NOWHERE]) == [PlacedRow(THERE, 1)]
+        assert store.entries.expired(NOW, 10, [HERE, NOWHERE]) == [EntryAddress(THERE, 1)]
 
     def test_old_trash_is_found_in_every_space(self, store: Store) -> None:
         insert(store, entry_row(1, trashed_us=NOW), entry_row(2, trashed_us=NOW - 1), entry_row(3))
         insert(store, entry_row(9, trashed_us=NOW - 2), space=THERE)
-        assert sorted(store.entries.trashed_before(NOW, 10)) == [PlacedRow(HERE, 2), PlacedRow(THERE, 9)]
+        assert sorted(store.entries.trashed_before(NOW, 10)) == [
+            EntryAddress(HERE, 2),
+            EntryAddress(THERE, 9),
+        ]
         assert len(store.entries.trashed_before(NOW, 1)) == 1
         assert store.entries.trashed_before(NOW - 2, 10) == []
-        assert store.entries.trashed_before(NOW, 10, [HERE, NOWHERE]) == [PlacedRow(THERE, 9)]
+        assert store.entries.trashed_before(NOW, 10, [HERE, NOWHERE]) == [EntryAddress(THERE, 9)]
 
     def test_entries_are_fetched_by_number_in_whatever_state(self, store: Store) -> None:
         rows = [entry_row(1), entry_row(2, trashed_us=NOW), entry_row(3, expires_us=NOW - 1, partition=FILES)]

@@ -263,11 +263,11 @@ def _sorted(packed: str) -> list[int]:
     return sorted(map(int, packed.split(","))) if packed else []
 
 
-class TestTheLexicon:
+class TestTheWordTable:
     def test_says_the_same_places_as_asking_for_one_term_or_the_backend_lends_none(
         self, store: Store
     ) -> None:
-        if store.lexicon is None:
+        if store.word_table is None:
             return
         write(store, lambda tx: tx.terms.put(HERE, 1, words("b0 b1", hint="h0"), replaces=False))
         put(store, 1, "b1", space=THERE)
@@ -275,11 +275,11 @@ class TestTheLexicon:
         put(store, 2, "b1 b1", replaces=True)
         put(store, 3, "gone")
         write(store, lambda tx: tx.terms.drop(HERE, [3]))
-        rows = store.lexicon.of(HERE)
-        number = store.lexicon.number
+        rows = store.word_table.of(HERE)
+        number = store.word_table.number
         assert sorted(rows) == [
             (1, 1, 1, 1, [number("h0"), number("b0"), number("b1")]),
             (2, 0, 0, 0, [number("b1"), number("b1")]),
         ]
-        assert store.lexicon.of(HERE, [2, 3, 99]) == [row for row in rows if row.number == 2]
+        assert store.word_table.of(HERE, [2, 3, 99]) == [row for row in rows if row.number == 2]
         assert places(store, "b1") == [(1, "b", 1), (2, "b", 0), (2, "b", 1)]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast.contracts.rows import GUEST, EntryRow, RuleRow, SpaceCounts
-from holdfast.contracts.storage import Awaited, Job, Store, Transaction
+from holdfast.contracts.storage import Store, Transaction
 from holdfast.domain.errors import Conflict, HoldfastError, Unavailable
 from tests.conformance.backends import Backend
 from tests.conformance.rows import (
@@ -172,7 +172,7 @@ def queued(store: Store) -> Iterator[None]:
         held.result(timeout=60)
 
 
-def raising(*jobs: Job[Any]) -> Job[None]:
+def raising(*jobs: Callable[[Transaction], Any]) -> Callable[[Transaction], None]:
     def job(tx: Transaction) -> None:
         for each in jobs:
             each(tx)
@@ -271,7 +271,7 @@ class TestAtomicity:
         ids=["space", "key", "entry"],
     )
     def test_a_job_the_database_refuses_takes_nothing_from_those_committed_with_it(
-        self, store: Store, before: None, refused: Job[Any]
+        self, store: Store, before: None, refused: Callable[[Transaction], Any]
     ) -> None:
         with queued(store):
             futures: list[Future[Any]] = [
@@ -289,7 +289,7 @@ class TestAtomicity:
         ids=["space", "key"],
     )
     def test_errors_of_the_driver_arrive_translated_inside_the_transaction_too(
-        self, store: Store, before: None, refused: Job[Any]
+        self, store: Store, before: None, refused: Callable[[Transaction], Any]
     ) -> None:
         def job(tx: Transaction) -> str:
             try:
@@ -347,14 +347,6 @@ class TestResults:
         assert isinstance(store.submit(raising()).exception(timeout=60), Refusal)
         with pytest.raises(Refusal):
             store.write(raising())
-
-    def test_a_job_answers_where_it_is_told_to(self, store: Store) -> None:
-        good: Awaited[str] = Awaited()
-        bad: Awaited[None] = Awaited()
-        store.submit_to(lambda tx: "result", good)
-        store.submit_to(raising(), bad)
-        assert good.result(timeout=60) == "result"
-        assert isinstance(bad.exception(timeout=60), Refusal)
 
     def test_a_refused_job_that_is_waited_for_undoes_itself_too(self, store: Store, before: None) -> None:
         kept = answers(store)
@@ -524,7 +516,7 @@ class TestErasing:
         assert numbers(reopen().entries.page(seen(now=NOW), None, None, 10)) == [13, 12, 11, 2]
 
 
-def _numbered(number: int) -> Job[int]:
+def _numbered(number: int) -> Callable[[Transaction], int]:
     """Adds an entry with a word, as remembering does, and answers its number."""
 
     def job(tx: Transaction) -> int:
@@ -538,7 +530,7 @@ def _numbered(number: int) -> Job[int]:
     return job
 
 
-def _linked(name: str) -> Job[None]:
+def _linked(name: str) -> Callable[[Transaction], None]:
     """Adds a line to the audit log whose link goes on from the last one."""
 
     def job(tx: Transaction) -> None:
@@ -549,7 +541,7 @@ def _linked(name: str) -> Job[None]:
     return job
 
 
-def _refusing(message: str) -> Job[None]:
+def _refusing(message: str) -> Callable[[Transaction], None]:
     def job(tx: Transaction) -> None:
         raise Refusal(message)
 

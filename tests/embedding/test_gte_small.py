@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from holdfast.contracts.embedder import EmbedderBroken
-from holdfast.recall.embedding.choose import local_models, open_embedder
-from holdfast.recall.embedding.models import GTE_SMALL, hash_of
+from holdfast.recall.embedding.choose import choose_embedder
+from holdfast.recall.embedding.models import GTE_SMALL, hash_of, installed
 from holdfast.recall.embedding.onnx_embedder import OnnxEmbedder
 from holdfast.settings import load
 from tests.fetched_model import fetched_model
@@ -114,10 +114,10 @@ def test_the_model_id_names_the_weights(embedder: OnnxEmbedder) -> None:
 def test_the_settings_open_what_was_fetched() -> None:
     settings = load()
 
-    opened = open_embedder(load({}, embedder="default", model_dir=settings.model_dir))
+    opened = choose_embedder(load({}, embedder="default", model_dir=settings.model_dir)).embedder
 
     assert isinstance(opened, OnnxEmbedder)
-    assert opened.model_id == local_models(settings.model_dir)[0].model_id
+    assert opened.model_id == installed(settings.model_dir)[0][1].model_id
 
 
 @pytest.mark.parametrize("harm", ["cut", "flipped", "gone"])
@@ -159,7 +159,7 @@ def test_onnxruntime_reports_to_nobody_and_keeps_no_device_id(tmp_path: Path) ->
     program = (
         "import sys; from pathlib import Path; from holdfast.recall.embedding.onnx_embedder import OnnxEmbedder;"
         "OnnxEmbedder(Path(sys.argv[1])).embed('text');"
-        "from holdfast.search.embedding import quantise; quantise.quantise_apart(Path('none'), Path('none'))"
+        "from holdfast.recall.embedding import quantise; quantise.quantise_apart(Path('none'), Path('none'))"
     )
     environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
     places = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
@@ -179,8 +179,8 @@ def test_onnxruntime_reports_to_nobody_and_keeps_no_device_id(tmp_path: Path) ->
 
 def test_opening_loads_nothing_heavy() -> None:
     program = (
-        "import sys; from holdfast.settings import load; from holdfast.recall.embedding.choose import open_embedder;"
-        "print(open_embedder(load(embedder='default')).model_id, *sys.modules)"
+        "import sys; from holdfast.settings import load; from holdfast.recall.embedding.choose import choose_embedder;"
+        "print(choose_embedder(load(embedder='default')).embedder.model_id, *sys.modules)"
     )
 
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

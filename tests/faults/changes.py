@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import httpx2
 
 from holdfast.domain.partition import Partition
-from holdfast.entrypoints.python.memory import Own
+from holdfast.entrypoints.facade import Own
 from tests.http.serving import Service
 
 

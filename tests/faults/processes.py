@@ -128,7 +128,7 @@ def check_whole(folder: Path, memory: holdfast.Memory) -> None:
             for key_id in keys.known
             for row in engine.sealed.store.entries.sealed_with(space.id, key_id, 0, 1_000_000)
         ]
-        assert all(engine.sealed.head(keys, row).entry is not None for row in rows)
+        assert all(engine.sealed.open_row(keys, row).entry is not None for row in rows)
         for row in rows:
             revisions = engine.sealed.store.entries.revisions_of(space.id, row.number)
             assert [old.revision for old in revisions] == list(range(1, row.revision))

@@ -16,7 +16,7 @@ from tests.faults.serving import Served
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
 
-SECONDS = 1_800 if LONG else 8
+SECONDS = 1_800 if LONG else 4
 CLIENTS = 50
 KEYS = 20
 SAMPLE_SECONDS = SECONDS / 100

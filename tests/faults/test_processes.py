@@ -15,7 +15,7 @@ pytestmark = pytest.mark.faults
 
 PROCESSES = 8
 WRITES = 200 if LONG else 25
-STARTS = 20 if LONG else 2
+STARTS = 20 if LONG else 1
 
 
 def test_eight_processes_on_keys_of_their_own_lose_no_write_and_are_never_refused(tmp_path: Path) -> None:

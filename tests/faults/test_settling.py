@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from tests.doors.embedders import HERE, board
+from tests.behaviours.embedders import HERE, board
 from tests.faults.processes import LONG, Worker, at_once, check_whole, open_again
 from tests.faults.worker import KEY
 from tests.security.raw import run

@@ -18,15 +18,15 @@ import uvicorn
 import holdfast
 from holdfast.contracts.host import Clock
 from holdfast.entrypoints.http.app import create_app
-from holdfast.entrypoints.http.mcp_mount import OpenDoor
+from holdfast.entrypoints.http.mcp_mount import McpFactory
 from holdfast.entrypoints.http.protocol import TimedProtocol
 from holdfast.entrypoints.http.secret import Secret
 from holdfast.entrypoints.http.tokens import mint
-from holdfast.entrypoints.mcp.http import open_door
+from holdfast.entrypoints.mcp.http import open_mcp
 from holdfast.entrypoints.python.memory import Memory
 from holdfast.entrypoints.python.running import Running
 from holdfast.settings import load
-from tests.doors.looking import unchanged
+from tests.behaviours.looking import unchanged
 from tests.support import FixedClock
 
 SECRET = Secret(b"the secret of these tests, 32 bytes")
@@ -195,11 +195,11 @@ def serving(clock: Clock | None = None, memory: Memory | None = None, **given: A
 
 @contextmanager
 def serving_running(
-    running: Running, clock: Clock | None = None, agents: OpenDoor = open_door, **given: Any
+    running: Running, clock: Clock | None = None, mcp: McpFactory = open_mcp, **given: Any
 ) -> Iterator[Service]:
     clock = clock or FixedClock()
     settings = load({}, **{"rate_per_minute": 0, "max_request_bytes": REQUEST_BYTES} | given)
-    with Listening(create_app(running, settings, SECRET, clock, agents)) as listening:
+    with Listening(create_app(running, settings, SECRET, clock, mcp)) as listening:
         service = Service(None, listening.url, listening.port, clock)
         try:
             yield service

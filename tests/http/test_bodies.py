@@ -11,7 +11,7 @@ import pytest
 from holdfast.domain.errors import InvalidJson, TooLarge
 from holdfast.entrypoints.http.bodies import read_json
 from holdfast.entrypoints.plain_json import LARGE, MOST_VALUES
-from holdfast.vocabularies.wire.fields import MOST_ITEMS
+from holdfast.vocabularies.arguments import MOST_ITEMS
 from tests.http.serving import REQUEST_BYTES, Service, code
 
 JSON = {"content-type": "application/json"}
@@ -155,7 +155,7 @@ def test_nesting_within_bounds_is_read(service: Service) -> None:
         ("", "x", "invalid_field"),
         ("\ud800", "x", "invalid_field"),
         ("id", "x", "invalid_field"),
-        ("namespace", "x", "invalid_field"),
+        ("namespace", 5, "invalid_field"),
         ("idempotency_key", "x", "invalid_field"),
         ("ttl", 60, "invalid_field"),
     ],

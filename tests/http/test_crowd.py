@@ -17,7 +17,7 @@ from tests.support import FixedClock
 CROWD = 8
 
 
-async def _kept(texts: list[str]) -> list[dict[str, Any]]:
+async def _kept(texts: list[str], **more: Any) -> list[dict[str, Any]]:
     """What is answered to notes that are all sent before the first is kept."""
     clock = FixedClock()
     token = mint(SECRET, subject="alice", ttl_seconds=DAY_SECONDS, now=clock())
@@ -28,15 +28,15 @@ async def _kept(texts: list[str]) -> list[dict[str, Any]]:
             base_url="http://127.0.0.1",
             headers={"Authorization": f"Bearer {token}"},
         ) as client:
-            sent = (client.post(f"{BASE}/remember", json={"text": text}) for text in texts)
+            sent = (client.post(f"{BASE}/remember", json={"text": text, **more}) for text in texts)
             return [answered.json() for answered in await asyncio.gather(*sent)]
 
 
-def test_what_is_similar_is_told_who_asks_alone() -> None:
-    [kept] = asyncio.run(_kept(["Deploys go through Konflux"]))
-    assert kept["similar"] == []
+def test_similar_notes_are_listed_for_who_asks_however_many_others_write() -> None:
+    texts = [f"Deploys of service {number} go through Konflux" for number in range(CROWD)]
+    kept = asyncio.run(_kept(texts, similar=True))
+    assert all(note["created"] and isinstance(note["similar"], list) for note in kept)
 
 
-def test_of_many_notes_that_come_at_once_none_waits_for_a_search_not_even_the_last() -> None:
-    kept = asyncio.run(_kept([f"Deploys of service {number} go through Konflux" for number in range(CROWD)]))
-    assert all(note["created"] and "similar" not in note for note in kept)
+def test_nobody_else_waits_for_a_search() -> None:
+    assert [note["similar"] for note in asyncio.run(_kept(["one", "two"]))] == [None, None]

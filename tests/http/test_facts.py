@@ -53,7 +53,7 @@ def test_a_failure_of_the_store_is_never_called_invalid_input(
     def fail(*_: object) -> None:
         raise Backend
 
-    monkeypatch.setattr(Engine, "submit_to", fail)
+    monkeypatch.setattr(Engine, "submit", fail)
     monkeypatch.setattr(Engine, "write", fail)
     answered = service.send("memory/store", {"key": "k", "value": "v"})
     assert (answered.status_code, answered.json()["error"], answered.json()["code"]) == (

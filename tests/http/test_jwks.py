@@ -29,7 +29,7 @@ from holdfast.entrypoints.http.jwks import MAX_BYTES, Jwks, check_algorithms
 from holdfast.entrypoints.http.secret import Secret
 from holdfast.entrypoints.http.tokens import Verifier, mint, reason_of
 from holdfast.settings import load
-from tests.support import NOON, FixedClock
+from tests.support import NOON, FixedClock, until
 
 SECRET = Secret(b"the secret of this test, 32 bytes")
 ISSUER = "https://idp.example"
@@ -87,6 +87,8 @@ class Issuer:
         self.headers: dict[str, str] = {}
         self.body = b""
         self.delay = self.pause = 0.0
+        self.closing = threading.Event()
+        """Ends every delay."""
         self.piece = 1 << 20
         self.publish()
         issuer = self
@@ -94,7 +96,7 @@ class Issuer:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 issuer.asked += 1
-                time.sleep(issuer.delay)
+                issuer.closing.wait(issuer.delay)
                 self.send_response(issuer.status)
                 for name, value in issuer.headers.items():
                     self.send_header(name, value)
@@ -117,6 +119,7 @@ class Issuer:
         self.body = json.dumps({"keys": keys}).encode()
 
     def close(self) -> None:
+        self.closing.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -140,11 +143,13 @@ class Desk:
         self._runner = asyncio.Runner()
 
     def verify(self, token: str) -> Caller:
-        return self._runner.run(self.verifier.verify(token))
+        return self._runner.run(self.verifier.verify(token.encode()))
 
     def verify_all(self, tokens: list[str]) -> list[Caller | BaseException]:
         async def together() -> list[Caller | BaseException]:
-            return await asyncio.gather(*map(self.verifier.verify, tokens), return_exceptions=True)
+            return await asyncio.gather(
+                *map(self.verifier.verify, map(str.encode, tokens)), return_exceptions=True
+            )
 
         return self._runner.run(together())
 
@@ -380,7 +385,7 @@ def test_an_rsa_key_under_2048_bits_is_not_used(desk: Desk, issuer: Issuer) -> N
 def test_without_keys_of_an_issuer_no_foreign_algorithm_is_taken() -> None:
     verifier = Verifier(load({}), SECRET, FixedClock())
     with pytest.raises(Unauthenticated) as refused:
-        asyncio.run(verifier.verify(_token("RS256")))
+        asyncio.run(verifier.verify(_token("RS256").encode()))
     assert reason_of(refused.value) == "algorithm"
 
 
@@ -534,9 +539,9 @@ def test_one_who_hangs_up_does_not_end_the_fetch_for_others(issuer: Issuer) -> N
     verifier = Verifier(load({}), SECRET, clock, Jwks(issuer.url, THREE, clock))
 
     async def story() -> Caller:
-        first = asyncio.create_task(verifier.verify(_token("ES256")))
-        second = asyncio.create_task(verifier.verify(_token("ES256", sub="bob")))
-        await asyncio.sleep(0.05)
+        first = asyncio.create_task(verifier.verify(_token("ES256").encode()))
+        second = asyncio.create_task(verifier.verify(_token("ES256", sub="bob").encode()))
+        await asyncio.to_thread(until, lambda: issuer.asked)
         first.cancel()
         return await second
 
@@ -545,19 +550,19 @@ def test_one_who_hangs_up_does_not_end_the_fetch_for_others(issuer: Issuer) -> N
 
 
 def test_closing_ends_a_fetch_that_is_under_way(issuer: Issuer) -> None:
-    issuer.delay = 1.0
+    issuer.delay = 60
     jwks = Jwks(issuer.url, THREE, FixedClock())
 
     async def story() -> None:
         waiting = asyncio.create_task(jwks.named("ES256"))
-        await asyncio.sleep(0.05)
+        await asyncio.to_thread(until, lambda: issuer.asked)
         await jwks.close()
         with pytest.raises(asyncio.CancelledError):
             await waiting
 
     start = time.monotonic()
     asyncio.run(story())
-    assert time.monotonic() - start < 0.9
+    assert time.monotonic() - start < issuer.delay
 
 
 # When the issuer fails
@@ -696,15 +701,15 @@ def test_a_known_token_is_forgotten_when_its_key_is_withdrawn(desk: Desk, issuer
     desk.verify(gone)
     issuer.publish(_jwk("RS256"), _jwk("EdDSA"))
     desk.clock.advance(seconds=9)
-    assert desk.verifier.known(gone) is not None
-    assert desk.verifier.known(stays) is not None
+    assert desk.verifier.known(gone.encode()) is not None
+    assert desk.verifier.known(stays.encode()) is not None
     desk.clock.advance(seconds=1)
     desk.verify(stays)
     assert desk.reason(_token("ES256", header={"kid": "stranger"})) == "unknown_key"
 
     assert issuer.asked == 2
-    assert desk.verifier.known(gone) is None
-    assert desk.verifier.known(stays) is not None
+    assert desk.verifier.known(gone.encode()) is None
+    assert desk.verifier.known(stays.encode()) is not None
     assert desk.reason(gone) == "unknown_key"
 
 
@@ -717,5 +722,5 @@ def test_a_known_token_is_forgotten_when_another_key_takes_the_name(desk: Desk, 
     desk.clock.advance(seconds=30)
     desk.reason(_token("ES256-evil"))
 
-    assert desk.verifier.known(token) is None
+    assert desk.verifier.known(token.encode()) is None
     assert desk.reason(token) == "signature"

@@ -21,8 +21,8 @@ from holdfast.domain.limits import Limits, check_hint, check_key, check_tags, ch
 from holdfast.domain.principal import is_subject
 from holdfast.entrypoints.http.claims import Reason
 from holdfast.entrypoints.http.routes import BASE, ROUTES
+from holdfast.vocabularies.fields import LINE, NAME, NO_NUL, NOT_BLANK, NOT_SPACE, SUBJECT, TAG
 from holdfast.vocabularies.store_requests import ACTIONS, COMMANDS, parse
-from holdfast.vocabularies.wire.words import LINE, NAME, NO_NUL, NOT_BLANK, NOT_SPACE, SUBJECT, TAG
 from tests.http.serving import Service, serving
 
 LONG = os.environ.get("HOLDFAST_FAULTS") == "long"
@@ -137,7 +137,7 @@ def test_a_client_reads_every_example_and_passes_over_what_a_newer_server_adds(
         for call in filter(None, (route.call, route.purge)):
             shown = answers["content"][call.answer.media_type]["examples"][call.answer.name]["value"]
             shown = {"text": shown} if call.answer.is_text else shown
-            first, second = call.answer.read(copy.deepcopy(shown)), call.answer.read(_newer(shown))
+            first, second = call.answer.decode(copy.deepcopy(shown)), call.answer.decode(_newer(shown))
             assert type(first) is type(second)
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from holdfast.domain.errors import RateLimited
 from holdfast.domain.principal import Principal, PrincipalKind
-from holdfast.entrypoints.http import rate_limit
-from holdfast.entrypoints.http.rate_limit import RateLimit
+from holdfast.entrypoints.http import authenticate
+from holdfast.entrypoints.http.authenticate import RateLimit
 from holdfast.entrypoints.http.routes import ROUTES
 from tests.http.serving import Service, code, serving
 
@@ -596,7 +596,7 @@ def test_a_minutes_worth_comes_back_evenly() -> None:
 def test_only_so_many_are_remembered_and_the_idle_are_forgotten_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rate_limit, "KNOWN", 10)
+    monkeypatch.setattr(authenticate, "KNOWN", 10)
     rate = RateLimit(20, lambda: 0.0)
     for number in range(100):
         rate.take(_principal(number))

@@ -53,7 +53,8 @@ def _verifier(clock: FixedClock | None = None, **given: Any) -> Verifier:
 
 
 def _verify(token: str | bytes, verifier: Verifier | None = None) -> Caller:
-    return asyncio.run((verifier or _verifier()).verify(token))
+    sent = token.encode("utf-8", "surrogatepass") if isinstance(token, str) else token
+    return asyncio.run((verifier or _verifier()).verify(sent))
 
 
 def _who(token: str | bytes, verifier: Verifier | None = None) -> str:
@@ -202,8 +203,8 @@ def test_a_header_that_brings_its_own_key_or_extension_is_refused(name: str) -> 
 @pytest.mark.parametrize("size", [8 * 1024 + 1, 64 * 1024, 8 * 1024 * 1024])
 def test_a_token_over_8_kib_is_refused_before_any_work(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     long = _alice(pad="x" * size)
-    monkeypatch.delattr(tokens, "_open")
-    monkeypatch.delattr(tokens, "_digest")
+    monkeypatch.delattr(tokens, "_split")
+    monkeypatch.delattr(tokens, "hashlib")
 
     assert _reason(long) == "too_long"
     assert _reason(long.encode()) == "too_long"
@@ -475,13 +476,12 @@ def test_the_reasons_are_a_closed_list() -> None:
 def test_a_verified_token_is_known_for_a_minute() -> None:
     clock = FixedClock()
     verifier = _verifier(clock)
-    token = _alice()
+    token = _alice().encode()
 
     assert verifier.known(token) is None
     caller = _verify(token, verifier)
     clock.advance(seconds=59)
     assert verifier.known(token) is caller
-    assert verifier.known(token.encode()) is caller
     clock.advance(seconds=1)
     assert verifier.known(token) is None
 
@@ -489,7 +489,7 @@ def test_a_verified_token_is_known_for_a_minute() -> None:
 def test_a_verified_token_is_not_known_past_its_end() -> None:
     clock = FixedClock()
     verifier = _verifier(clock)
-    token = _alice(exp=NOON_SECONDS + 5)
+    token = _alice(exp=NOON_SECONDS + 5).encode()
 
     _verify(token, verifier)
     clock.advance(seconds=4)
@@ -505,18 +505,18 @@ def test_a_verified_token_is_not_known_past_its_end() -> None:
 def test_a_refused_token_is_never_known(token: str) -> None:
     verifier = _verifier()
     _reason(token, verifier)
-    assert verifier.known(token) is None
+    assert verifier.known(token.encode()) is None
 
 
 def test_so_many_tokens_are_known_and_the_oldest_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "KNOWN_TOKENS", 3)
     verifier = _verifier()
-    made = [_alice(sub=f"user{number}") for number in range(5)]
+    made = [_alice(sub=f"user{number}").encode() for number in range(5)]
     for token in made:
         _verify(token, verifier)
 
     assert [verifier.known(token) is not None for token in made] == [False, False, True, True, True]
-    assert len(verifier._known._seen) == 3
+    assert len(verifier._cache) == 3
 
 
 def test_ended_tokens_leave_memory_when_others_come() -> None:
@@ -527,7 +527,7 @@ def test_ended_tokens_leave_memory_when_others_come() -> None:
     clock.advance(seconds=61)
     _verify(_alice(), verifier)
 
-    assert len(verifier._known._seen) == 1
+    assert len(verifier._cache) == 1
 
 
 def test_what_is_known_does_not_hold_the_token() -> None:
@@ -535,7 +535,7 @@ def test_what_is_known_does_not_hold_the_token() -> None:
     token = _alice()
     _verify(token, verifier)
 
-    assert token not in repr(verifier._known._seen)
+    assert token not in repr(verifier._cache)
 
 
 def test_a_kept_caller_cannot_be_changed_by_those_who_share_it() -> None:
@@ -610,7 +610,7 @@ def test_a_bearer_without_a_token_is_refused(value: bytes) -> None:
     assert _refused((b"authorization", value)) == "malformed"
 
 
-def test_raw_headers_are_read_as_well_and_known_ones_without_waiting() -> None:
+def test_raw_headers_are_read_as_well() -> None:
     authenticator = _authenticator()
     headers = [
         (b"host", b"localhost"),
@@ -618,11 +618,9 @@ def test_raw_headers_are_read_as_well_and_known_ones_without_waiting() -> None:
         (b"holdfast-conversation", b"c9"),
     ]
 
-    assert authenticator.known(dict(headers)) is None
     caller = asyncio.run(authenticator.caller(headers))
     assert caller.conversation == "c9"
-    assert authenticator.known(dict(headers)) == caller
-    assert authenticator.known(dict(headers[:2])) == replace(caller, conversation=None)
+    assert asyncio.run(authenticator.caller(headers[:2])) == replace(caller, conversation=None)
 
 
 def test_headers_name_the_run_and_the_conversation() -> None:
@@ -677,7 +675,6 @@ def test_with_auth_off_everyone_is_the_unknown_user_even_with_a_token() -> None:
         caller = asyncio.run(authenticator.caller(Headers(headers)))
         assert str(caller.principal) == "user:unknown"
         assert (set(caller.roles), caller.door) == ({"member"}, "http")
-        assert authenticator.known(dict(Headers(headers).raw)) == caller
     assert asyncio.run(authenticator.caller(Headers({"Holdfast-Run": "r"}))).run == "r"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from holdfast.entrypoints.http.tokens import mint
-from tests.doors.served import SECRET, START
+from tests.behaviours.served import SECRET, START
 
 
 @dataclass(frozen=True)

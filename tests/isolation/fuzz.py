@@ -13,7 +13,7 @@ import holdfast
 from holdfast.entrypoints.http.app import create_app
 from holdfast.entrypoints.python.memory import Memory
 from holdfast.settings import load
-from tests.doors.served import SECRET, START
+from tests.behaviours.served import SECRET, START
 from tests.isolation import probes, steps
 from tests.isolation.calling import Caller, InProcess
 from tests.isolation.world import Leak, World
@@ -23,7 +23,7 @@ KEY = "5" * 64
 ONLOOKERS = 0.06
 OFTEN = 0.6
 """How often somebody looks on, and how often where a private row is written."""
-EMBEDDER = "tests.doors.embedders:sensible"
+EMBEDDER = "tests.behaviours.embedders:sensible"
 TAILS = (50, 200, 1_000, 4_000)
 SHRINKING_SECONDS = 60.0
 TOLD = 200
@@ -46,7 +46,7 @@ def open_world(*, still: bool, connect: Connect = in_process) -> Iterator[World]
     caller = None
     try:
         if still:
-            settler = memory.running._settler
+            settler = memory.running._embedding_worker
             assert settler is not None
             settler.stop()
         caller = connect(memory)

@@ -145,6 +145,7 @@ def remember(world: World) -> None:
     ref, draft = world.place(actor), _draft(world, actor)
     partition = "internal" if world.chance(0.1) else "notes"
     said = _said(draft, ref) | ({"in_context": False} if partition == "internal" else {})
+    said["similar"] = world.chance(0.5)
     headers = _repeatable(world, {})
     if headers and world.chance(0.5):  # the very same request again, or somebody else's
         said = {"text": "said by everybody", "key": "again"}
@@ -156,7 +157,7 @@ def remember(world: World) -> None:
 
     def show(answer: Answer, kept: Kept) -> Row:
         row = world.kept(answer.json, kept)
-        near = world.known(actor, answer.json.get("similar", ()), READ)
+        near = world.known(actor, answer.json["similar"] or (), READ)
         world.check(all(each.space is row.space for each in near), "similar in another space")
         return row
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from holdfast.entrypoints.python.memory import Memory
-from tests.doors.served import Host
+from tests.behaviours.served import Host
 from tests.isolation.calling import Caller, OverSocket
 from tests.isolation.fuzz import run
 from tests.isolation.steps import STEPS

@@ -1,6 +1,6 @@
 """Two users, two agents, a chat they share, a system with teams, and a stranger: they speak every vocabulary at once,
-beside a model that knows who may see which text. Every text holds a mark that occurs nowhere else, so whatever somebody
-is shown can be traced to where it was written."""
+beside the model, which knows who may see which text. Every text holds a mark that occurs nowhere else, so what is
+shown to somebody can be traced to where it was written."""
 
 from __future__ import annotations
 
@@ -8,143 +8,80 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 from holdfast.domain.errors import HoldfastError
-from holdfast.entrypoints.python.memory import Memory, Own
+from holdfast.entrypoints.facade import Own
+from holdfast.entrypoints.python.memory import Memory
+from tests.isolation.actors import Actor
+from tests.isolation.model import HOUR, MANAGE, READ, READWRITE, ROOMS, SEARCH, Model, Row, Space, State
 from tests.support import FixedClock
 
-NOTHING, SEARCH, READ, READWRITE, MANAGE = range(5)
 ACTIONS = {"create": "set", "view": "get", "delete": "delete"}
-LEVELS = {"search": SEARCH, "read": READ, "readwrite": READWRITE}
 CHAT, SYSTEM = "standup", "crm"
-PRIVATE = ("files", "assistant")
-"""In a user's space their owner's alone."""
-VISIBLE = ("notes", "facts", "stores", "files", "assistant")
-HOUR = 3_600
 LETTERS = "bcdfghjklmnpqrstvw"
 MARK = re.compile(rf"zq[{LETTERS}]+x")
+
+ADA, BOB, MAL = Actor("user", "ada", teams=("platform",)), Actor("user", "bob"), Actor("user", "mal")
+DOT = Actor("agent", "dot", session_user=ADA.principal)
+EVE = Actor("agent", "eve", session_user=BOB.principal)
+ACTORS = (ADA, BOB, DOT, EVE, MAL)
+IN_CHAT = (ADA, BOB, DOT, EVE)
 
 
 class Leak(AssertionError):
     """Somebody was shown what they may not see, or not shown what they may."""
 
 
-@dataclass(frozen=True)
-class Actor:
-    kind: str
-    id: str
-    works_for: str = ""
-
-    @property
-    def name(self) -> str:
-        return f"{self.kind}:{self.id}"
-
-
-ADA, BOB = Actor("user", "ada"), Actor("user", "bob")
-DOT, EVE = Actor("agent", "dot", "ada"), Actor("agent", "eve", "bob")
-MAL = Actor("user", "mal")
-ACTORS = (ADA, BOB, DOT, EVE, MAL)
-IN_CHAT = (ADA, BOB, DOT, EVE)
-SYSTEM_LEVELS = {ADA: MANAGE, BOB: READWRITE}
-
-
-@dataclass(eq=False)
-class Place:
-    kind: str
-    ref: str
-    owner: str = ""
-    id: str = ""
-
-    @property
-    def named(self) -> str:
-        return self.id or f"{self.kind}:{self.ref}"
-
-
-@dataclass(eq=False)
-class Row:
-    place: Place
-    owner: Actor
-    room: str
-    key: str
-    mark: str
-    id: str = ""
-    gone: bool = False
-    old: list[str] = field(default_factory=list)
-    """Marks of what it said before."""
-
-
-@dataclass
-class Given:
-    place: Place
-    to: Actor
-    by: Actor
-    level: int
-    until: int | None
-
-
 class World:
     def __init__(self, memory: Memory, clock: FixedClock) -> None:
         self.clock = clock
         self.rng = Random(0)
-        self.rows: list[Row] = []
-        self.grants: list[Given] = []
+        self.model = Model(clock.now)
         self.done: Counter[str] = Counter()
         self.numbers = itertools.count()
-        self.doors: dict[Actor, Own] = {
+        self.speaks: dict[Actor, Own] = {
             ADA: memory.user("ada", teams=("platform",)),
             BOB: memory.user("bob"),
             DOT: memory.agent("dot", user="ada", chat=CHAT),
             EVE: memory.agent("eve", user="bob", chat=CHAT),
             MAL: memory.user("mal"),
         }
-        self.own = {actor: Place(actor.kind, actor.id, actor.name) for actor in ACTORS}
-        self.chat, self.system = Place("chat", CHAT), Place("system", SYSTEM)
-        self.shared = {
-            actor: Place(
-                "shared",
-                f"team-{actor.id}",
-                actor.name,
-                str(self.doors[actor].create_space(f"team-{actor.id}").id),
-            )
-            for actor in (ADA, DOT)
-        }
+        self.own = {actor: self._space(actor.kind, actor.id, actor.principal) for actor in ACTORS}
+        self.shared = {actor: self._make_space(actor, f"team-{actor.id}") for actor in (ADA, DOT)}
+        self.chat, self.system = self._space("chat", CHAT), self._space("system", SYSTEM)
+        self.chat.members = {actor.principal: READWRITE for actor in IN_CHAT}
+        self.system.members = {"team:platform": MANAGE, BOB.principal: READWRITE}
         administration = memory.administration("root")
-        administration.set_participants(CHAT, [actor.name for actor in IN_CHAT])
-        administration.set_system_access(SYSTEM, {"team:platform": "manage", "user:bob": "read"})
+        administration.set_participants(CHAT, [actor.principal for actor in IN_CHAT])
+        administration.set_system_access(SYSTEM, {"team:platform": "manage", BOB.principal: "read"})
+
+    def _space(self, kind: str, ref: str, owner: str | None = None) -> Space:
+        space = Space(kind, ref, owner, "")
+        self.model.spaces.append(space)
+        return space
+
+    def _make_space(self, actor: Actor, ref: str) -> Space:
+        made = self.speaks[actor].create_space(ref)
+        return self.model.create_space(actor, ref)(str(made.id))
 
     # The model
 
     @property
-    def places(self) -> list[Place]:
-        return [*self.own.values(), *self.shared.values(), self.chat, self.system]
+    def rows(self) -> list[Row]:
+        return self.model.rows
 
-    def level(self, actor: Actor, place: Place) -> int:
-        if place.owner == actor.name:
-            return MANAGE
-        granted = [
-            given.level
-            for given in self.grants
-            if given.place is place
-            and given.to is actor
-            and (given.until is None or given.until > self.clock.now)
-        ]
-        if granted:
-            return max(granted)
-        if place.kind == "chat":
-            return READWRITE if actor in IN_CHAT else NOTHING
-        if place.kind == "user" and actor.works_for == place.ref:
-            return READWRITE
-        if place.kind == "system":
-            return SYSTEM_LEVELS.get(actor, NOTHING)
-        return NOTHING
+    @property
+    def spaces(self) -> list[Space]:
+        return self.model.spaces
+
+    def level(self, actor: Actor, space: Space) -> int:
+        return self.model.level(actor, space)
 
     def sees(self, actor: Actor, row: Row, needed: int) -> bool:
-        if row.gone or row.room not in VISIBLE or self.level(actor, row.place) < needed:
-            return False
-        return not (row.room in PRIVATE and row.place.kind == "user") or row.owner is actor
+        return row.partition in ROOMS and self.model.sees(actor, row, needed)
 
     def new_mark(self) -> str:
         number, letters = next(self.numbers), ""
@@ -158,11 +95,9 @@ class World:
     def look(self, actor: Actor, shown: object, needed: int, *, history: bool = False) -> None:
         """Whatever is shown must be live, present and theirs to see."""
         for mark in set(MARK.findall(str(shown))):
-            rows = [row for row in self.rows if row.mark == mark or (history and mark in row.old)]
+            rows = [row for row in self.rows if mark in (_marks(row) if history else [row.head.text])]
             if not any(self.sees(actor, row, needed) for row in rows):
-                raise Leak(
-                    f"{actor.name} was shown {mark}, of {[(r.place.named, r.room, r.owner.name, r.gone) for r in rows]}"
-                )
+                raise Leak(f"{actor.principal} was shown {mark}, of {[(str(row), row.gone) for row in rows]}")
 
     def equal(self, found: object, expected: object, what: str) -> None:
         if found != expected:
@@ -185,24 +120,39 @@ class World:
     def actor(self) -> Actor:
         return self.rng.choice(ACTORS)
 
-    def place(self) -> Place:
-        return self.rng.choice(self.places)
+    def space(self) -> Space:
+        return self.rng.choice(self.spaces)
 
     def live(self, room: str, of: Actor | None = None) -> list[Row]:
         return [
-            row for row in self.rows if row.room == room and not row.gone and (of is None or row.owner is of)
+            row
+            for row in self.rows
+            if row.partition == room and not row.gone and (of is None or row.owner == of.principal)
         ]
 
-    def keep(self, place: Place, owner: Actor, room: str, key: str, mark: str, id: str = "") -> Row:
+    def keep(self, space: Space, owner: Actor, room: str, key: str, mark: str, id: str = "") -> Row:
         """A new row, or what the owner's row of this key says from now on."""
-        for row in self.rows:
-            if (row.place, row.owner, row.room, row.key, row.gone) == (place, owner, room, key, False):
-                row.old.append(row.mark)
-                row.mark = mark
+        for row in self.live(room, owner):
+            if (row.space, row.head.key) == (space, key):
+                say(row, text=mark)
                 return row
-        row = Row(place, owner, room, key, mark, id)
+        row = Row(space, owner.principal, room, len(self.rows), self.clock.now, [], id)
+        row.states.append(State(key, mark, "", "", (), None, None, always=False))
         self.rows.append(row)
         return row
+
+
+def say(row: Row, **changed: str) -> None:
+    """Its next state. What a row says is the mark in its text."""
+    row.states.append(replace(row.head, **changed))  # type: ignore[arg-type]
+
+
+def named(space: Space) -> str:
+    return space.id or f"{space.kind}:{space.ref}"
+
+
+def _marks(row: Row) -> list[str]:
+    return [state.text for state in row.states]
 
 
 Step = Callable[[World], None]
@@ -233,9 +183,9 @@ def _text(mark: str) -> str:
     return f"the {mark} gate stays shut at night"
 
 
-def _key(world: World, actor: Actor, room: str, place: Place) -> str:
+def _key(world: World, actor: Actor, room: str, space: Space) -> str:
     """One of the actor's own again, now and then."""
-    again = [row.key for row in world.live(room, actor) if row.place is place]
+    again = [row.head.key for row in world.live(room, actor) if row.space is space]
     return world.rng.choice(again) if again and world.rng.random() < 0.3 else f"k{next(world.numbers)}"
 
 
@@ -244,12 +194,12 @@ def _key(world: World, actor: Actor, room: str, place: Place) -> str:
 
 @step(8)
 def remember(world: World) -> None:
-    actor, place, mark = world.actor(), world.place(), world.new_mark()
-    key, allowed = _key(world, actor, "notes", place), world.level(actor, place) >= READWRITE
-    call = lambda: world.doors[actor].remember(_text(mark), key=key, space=place.named)  # noqa: E731
-    kept = world.ask(call, allowed, f"remember in {place.named} by {actor.name}")
+    actor, space, mark = world.actor(), world.space(), world.new_mark()
+    key, allowed = _key(world, actor, "notes", space), world.level(actor, space) >= READWRITE
+    call = lambda: world.speaks[actor].remember(_text(mark), key=key, space=named(space))  # noqa: E731
+    kept = world.ask(call, allowed, f"remember in {named(space)} by {actor.principal}")
     if kept is not None:
-        world.keep(place, actor, "notes", key, mark, str(kept.id))
+        world.keep(space, actor, "notes", key, mark, str(kept.id))
 
 
 @step(8)
@@ -258,12 +208,12 @@ def recall(world: World) -> None:
     if not world.rows:
         return
     actor, row = world.actor(), world.rng.choice(world.rows)
-    hits = world.doors[actor].recall(row.mark, limit=50)
+    hits = world.speaks[actor].recall(row.head.text, limit=50)
     world.look(actor, [(hit.text, hit.hint, hit.key) for hit in hits], SEARCH)
     world.equal(
-        any(row.mark in hit.text or row.mark in hit.hint for hit in hits),
+        any(row.head.text in hit.text or row.head.text in hit.hint for hit in hits),
         world.sees(actor, row, SEARCH),
-        f"whether {actor.name} finds {row.room} of {row.place.named}",
+        f"whether {actor.principal} finds {row.partition} of {named(row.space)}",
     )
 
 
@@ -274,7 +224,7 @@ def get(world: World) -> None:
         return
     actor, row = world.actor(), world.rng.choice(rows)
     entry = world.ask(
-        lambda: world.doors[actor].get(id=row.id), world.sees(actor, row, READ), f"get of {row.room}"
+        lambda: world.speaks[actor].get(id=row.id), world.sees(actor, row, READ), f"get of {row.partition}"
     )
     if entry is not None:
         world.look(actor, entry, READ)
@@ -282,13 +232,13 @@ def get(world: World) -> None:
 
 @step(4)
 def list_entries(world: World) -> None:
-    actor, place = world.actor(), world.place()
-    call = lambda: world.doors[actor].list(space=place.named, limit=1_000)  # noqa: E731
-    page = world.ask(call, world.level(actor, place) >= READ, f"list of {place.named}")
+    actor, space = world.actor(), world.space()
+    call = lambda: world.speaks[actor].list(space=named(space), limit=1_000)  # noqa: E731
+    page = world.ask(call, world.level(actor, space) >= READ, f"list of {named(space)}")
     if page is not None:
         shown = {mark for entry in page for mark in MARK.findall(f"{entry.text} {entry.hint}")}
-        mine = {row.mark for row in world.rows if row.place is place and world.sees(actor, row, READ)}
-        world.equal(shown, mine, f"what {actor.name} sees listed of {place.named}")
+        mine = {row.head.text for row in world.rows if row.space is space and world.sees(actor, row, READ)}
+        world.equal(shown, mine, f"what {actor.principal} sees listed of {named(space)}")
 
 
 @step(3)
@@ -297,8 +247,8 @@ def history(world: World) -> None:
     if not rows:
         return
     actor, row = world.actor(), world.rng.choice(rows)
-    call = lambda: world.doors[actor].history(id=row.id)  # noqa: E731
-    states = world.ask(call, world.sees(actor, row, READ), f"history of {row.room}")
+    call = lambda: world.speaks[actor].history(id=row.id)  # noqa: E731
+    states = world.ask(call, world.sees(actor, row, READ), f"history of {row.partition}")
     if states is not None:
         world.look(actor, [state.text for state in states], READ, history=True)
 
@@ -306,7 +256,7 @@ def history(world: World) -> None:
 @step(3)
 def context(world: World) -> None:
     actor = world.actor()
-    world.look(actor, world.doors[actor].context(budget=100_000).text, READ)
+    world.look(actor, world.speaks[actor].context(budget=100_000).text, READ)
 
 
 # Facts
@@ -316,7 +266,7 @@ def context(world: World) -> None:
 def store_fact(world: World) -> None:
     actor, mark = world.actor(), world.new_mark()
     key = _key(world, actor, "facts", world.own[actor])
-    world.doors[actor].facts.store(key, _text(mark))
+    world.speaks[actor].facts.store(key, _text(mark))
     world.keep(world.own[actor], actor, "facts", key, mark)
 
 
@@ -326,16 +276,16 @@ def recall_fact(world: World) -> None:
     if not rows:
         return
     row = world.rng.choice(rows)
-    own = row.owner is actor
-    asks: list[dict[str, Any]] = [{"key": row.key}, {"query": row.mark}]
+    own = row.owner == actor.principal
+    asks: list[dict[str, Any]] = [{"key": row.head.key}, {"query": row.head.text}]
     for asked in asks:
-        facts = world.doors[actor].facts.recall(**asked)
+        facts = world.speaks[actor].facts.recall(**asked)
         world.look(actor, [fact.text for fact in facts], READ)
         if own:
             world.equal(
-                row.mark in str([fact.text for fact in facts]), True, "whether one's own fact is found"
+                row.head.text in str([fact.text for fact in facts]), True, "whether one's own fact is found"
             )
-    world.look(actor, world.doors[actor].facts.my_memory(), READ)
+    world.look(actor, world.speaks[actor].facts.my_memory(), READ)
 
 
 @step(3)
@@ -344,9 +294,9 @@ def forget_fact(world: World) -> None:
     if not rows:
         return
     row = world.rng.choice(rows)
-    deleted = world.doors[actor].facts.forget(f"key:{row.key}").deleted
-    world.equal(deleted, int(row.owner is actor), "how many facts went")
-    row.gone = row.gone or row.owner is actor
+    deleted = world.speaks[actor].facts.forget(f"key:{row.head.key}").deleted
+    world.equal(deleted, int(row.owner == actor.principal), "how many facts went")
+    row.gone = row.gone or row.owner == actor.principal
 
 
 # Files
@@ -356,7 +306,7 @@ def forget_fact(world: World) -> None:
 def write_file(world: World) -> None:
     actor, mark = world.rng.choice((ADA, BOB, MAL)), world.new_mark()
     name = _key(world, actor, "files", world.own[actor])
-    world.doors[actor].files.update_user_memory(
+    world.speaks[actor].files.update_user_memory(
         "upsert", name, type="project", description=f"about {mark}", body=_text(mark)
     )
     world.keep(world.own[actor], actor, "files", name, mark)
@@ -368,13 +318,13 @@ def read_file(world: World) -> None:
     if not rows:
         return
     row = world.rng.choice(rows)
-    call = lambda: world.doors[actor].files.read_user_memory(row.key)  # noqa: E731
-    mine = any(one.key == row.key for one in world.live("files", actor))
-    read = world.ask(call, mine, f"file {row.key} by {actor.name}")
+    call = lambda: world.speaks[actor].files.read_user_memory(row.head.key)  # noqa: E731
+    mine = any(one.head.key == row.head.key for one in world.live("files", actor))
+    read = world.ask(call, mine, f"file {row.head.key} by {actor.principal}")
     if read is not None:
         world.look(actor, read.text, READ)
-    index = world.doors[actor].files.index()
-    marks = {one.mark for one in world.live("files", actor)}
+    index = world.speaks[actor].files.index()
+    marks = {one.head.text for one in world.live("files", actor)}
     world.look(actor, index, READ)
     if len(marks) <= 150:
         world.equal(set(MARK.findall(index)), marks, "what the index lists")
@@ -385,81 +335,90 @@ def delete_file(world: World) -> None:
     rows = world.live("files")
     if rows:
         row = world.rng.choice(rows)
-        world.doors[row.owner].files.update_user_memory("delete", row.key)
+        next(world.speaks[one] for one in ACTORS if one.principal == row.owner).files.update_user_memory(
+            "delete", row.head.key
+        )
         row.gone = True
 
 
 # Stores, kv and the tool of Claude models
 
 
-def _address(world: World, actor: Actor, place: Place) -> dict[str, Any]:
-    if place.owner == actor.name and place.kind != "shared":
+def _address(world: World, actor: Actor, space: Space) -> dict[str, Any]:
+    if space.owner == actor.principal and space.kind != "shared":
         return {"scope": "agent"}
-    if place.kind == "user" and actor.works_for == place.ref and world.rng.random() < 0.5:
+    if space.kind == "user" and actor.session_user == space.owner and world.rng.random() < 0.5:
         return {"scope": "user"}
-    return {"store": place.named}
+    return {"store": named(space)}
 
 
 def _memory(
-    world: World, actor: Actor, place: Place, command: str, key: str, **more: Any
+    world: World, actor: Actor, space: Space, command: str, key: str, **more: Any
 ) -> Callable[[], Any]:
     """The same request in one of the three vocabularies."""
-    at, way = _address(world, actor, place), world.rng.choice(("path", "key", "action"))
+    at, way = _address(world, actor, space), world.rng.choice(("path", "key", "action"))
     said: dict[str, Any] = {"command": command, "key": key, **at, **more}
     if way == "path" and at != {"scope": "user"}:
-        folder = "/memories" if at == {"scope": "agent"} else f"/memories/shared/{place.named}"
+        folder = "/memories" if at == {"scope": "agent"} else f"/memories/shared/{named(space)}"
         said = {"command": command, "path": f"{folder}/{key}", **more}
     elif way == "action" and command in ACTIONS:
         value = {"value": more["content"]} if "content" in more else {}
         said = {"action": ACTIONS[command], "key": key, **at, **value}
-    return lambda: world.doors[actor].stores.memory(**said)
+    return lambda: world.speaks[actor].stores.memory(**said)
 
 
 @step(8)
 def create(world: World) -> None:
-    actor, place, mark = world.actor(), world.place(), world.new_mark()
-    key = _key(world, actor, "stores", place)
-    call = _memory(world, actor, place, "create", key, content=_text(mark))
-    allowed = world.level(actor, place) >= READWRITE
-    if world.ask(call, allowed, f"create in {place.named} by {actor.name}") is not None:
-        world.keep(place, actor, "stores", key, mark)
+    actor, space, mark = world.actor(), world.space(), world.new_mark()
+    key = _key(world, actor, "stores", space)
+    call = _memory(world, actor, space, "create", key, content=_text(mark))
+    allowed = world.level(actor, space) >= READWRITE
+    if world.ask(call, allowed, f"create in {named(space)} by {actor.principal}") is not None:
+        world.keep(space, actor, "stores", key, mark)
 
 
 @step(7)
 def view(world: World) -> None:
-    actor, rows = world.actor(), [row for row in world.rows if row.room == "stores"]
+    actor, rows = world.actor(), [row for row in world.rows if row.partition == "stores"]
     if not rows:
         return
     row = world.rng.choice(rows)
-    asked, allowed = _memory(world, actor, row.place, "view", row.key), world.level(actor, row.place) >= READ
+    asked, allowed = (
+        _memory(world, actor, row.space, "view", row.head.key),
+        world.level(actor, row.space) >= READ,
+    )
     call = lambda: (asked(), True)  # noqa: E731
-    viewed = world.ask(call, allowed, f"view in {row.place.named} by {actor.name}")
+    viewed = world.ask(call, allowed, f"view in {named(row.space)} by {actor.principal}")
     if viewed is not None:
         world.look(actor, viewed, READ)
-        there = any((one.place, one.key) == (row.place, row.key) for one in world.live("stores"))
+        there = any((one.space, one.head.key) == (row.space, row.head.key) for one in world.live("stores"))
         world.equal(viewed[0] is not None, there, "whether an entry is there")
 
 
 @step(5)
 def list_store(world: World) -> None:
-    actor, place = world.actor(), world.place()
-    at = _address(world, actor, place)
-    call = lambda: world.doors[actor].stores.memory("view", limit=1_000, **at)  # noqa: E731
-    listed = world.ask(call, world.level(actor, place) >= READ, f"listing of {place.named} by {actor.name}")
+    actor, space = world.actor(), world.space()
+    at = _address(world, actor, space)
+    call = lambda: world.speaks[actor].stores.memory("view", limit=1_000, **at)  # noqa: E731
+    listed = world.ask(
+        call, world.level(actor, space) >= READ, f"listing of {named(space)} by {actor.principal}"
+    )
     if listed is not None:
-        mine = {row.mark for row in world.live("stores") if row.place is place}
-        world.equal(set(MARK.findall(str(listed))), mine, f"what is listed of {place.named}")
+        mine = {row.head.text for row in world.live("stores") if row.space is space}
+        world.equal(set(MARK.findall(str(listed))), mine, f"what is listed of {named(space)}")
 
 
 @step(5)
 def search(world: World) -> None:
-    actor, rows = world.actor(), [row for row in world.rows if row.room == "stores"]
+    actor, rows = world.actor(), [row for row in world.rows if row.partition == "stores"]
     if not rows:
         return
     row = world.rng.choice(rows)
-    found = world.doors[actor].stores.memory("search", query=row.mark, limit=50)
+    found = world.speaks[actor].stores.memory("search", query=row.head.text, limit=50)
     world.look(actor, found, SEARCH)
-    world.equal(row.mark in str(found), world.sees(actor, row, SEARCH), f"whether {actor.name} finds it")
+    world.equal(
+        row.head.text in str(found), world.sees(actor, row, SEARCH), f"whether {actor.principal} finds it"
+    )
 
 
 @step(2)
@@ -467,10 +426,12 @@ def search_for_nothing(world: World) -> None:
     """Who may only search is listed nothing."""
     actor = world.actor()
     query = world.rng.choice(("", "?", " - "))
-    world.look(actor, world.doors[actor].stores.memory("search", query=query, limit=50), READ)
-    place = world.place()
-    call = lambda: world.doors[actor].recall(query, spaces=[place.named])  # noqa: E731
-    world.ask(call, world.level(actor, place) >= READ, f"recall of nothing in {place.named} by {actor.name}")
+    world.look(actor, world.speaks[actor].stores.memory("search", query=query, limit=50), READ)
+    space = world.space()
+    call = lambda: world.speaks[actor].recall(query, spaces=[named(space)])  # noqa: E731
+    world.ask(
+        call, world.level(actor, space) >= READ, f"recall of nothing in {named(space)} by {actor.principal}"
+    )
 
 
 @step(3)
@@ -479,11 +440,10 @@ def edit(world: World) -> None:
     if not rows:
         return
     actor, row, mark = world.actor(), world.rng.choice(rows), world.new_mark()
-    allowed = world.level(actor, row.place) >= READWRITE
-    call = _memory(world, actor, row.place, "edit", row.key, old_str=row.mark, new_str=mark)
-    if world.ask(call, allowed, f"edit in {row.place.named} by {actor.name}") is not None:
-        row.old.append(row.mark)
-        row.mark = mark
+    allowed = world.level(actor, row.space) >= READWRITE
+    call = _memory(world, actor, row.space, "edit", row.head.key, old_str=row.head.text, new_str=mark)
+    if world.ask(call, allowed, f"edit in {named(row.space)} by {actor.principal}") is not None:
+        say(row, text=mark)
 
 
 @step(3)
@@ -493,17 +453,17 @@ def delete(world: World) -> None:
     if not rows:
         return
     actor, row = world.actor(), world.rng.choice(rows)
-    call = _memory(world, actor, row.place, "delete", row.key)
+    call = _memory(world, actor, row.space, "delete", row.head.key)
     if (
-        world.ask(call, _removes(world, actor, row), f"delete in {row.place.named} by {actor.name}")
+        world.ask(call, _removes(world, actor, row), f"delete in {named(row.space)} by {actor.principal}")
         is not None
     ):
         row.gone = True
 
 
 def _removes(world: World, actor: Actor, row: Row) -> bool:
-    level = world.level(actor, row.place)
-    return row.owner is actor and level >= (MANAGE if row.place.kind == "system" else READWRITE)
+    level = world.level(actor, row.space)
+    return row.owner == actor.principal and level >= (MANAGE if row.space.kind == "system" else READWRITE)
 
 
 @step(3)
@@ -513,81 +473,82 @@ def rename(world: World) -> None:
     if not rows:
         return
     actor, row, key = world.actor(), world.rng.choice(rows), f"k{next(world.numbers)}"
-    to = row.place if world.rng.random() < 0.5 else world.place()
-    own = to.owner == actor.name and to.kind != "shared"
-    name = f"/memories/{key}" if own else f"/memories/shared/{to.named}/{key}"
-    if to is row.place:
+    to = row.space if world.rng.random() < 0.5 else world.space()
+    own = to.owner == actor.principal and to.kind != "shared"
+    name = f"/memories/{key}" if own else f"/memories/shared/{named(to)}/{key}"
+    if to is row.space:
         name = world.rng.choice((name, key))
     allowed = _removes(world, actor, row) and world.level(actor, to) >= READWRITE
-    call = _memory(world, actor, row.place, "rename", row.key, new_str=name)
-    if world.ask(call, allowed, f"rename from {row.place.named} to {to.named} by {actor.name}") is not None:
-        row.place, row.key = to, key
+    call = _memory(world, actor, row.space, "rename", row.head.key, new_str=name)
+    if (
+        world.ask(call, allowed, f"rename from {named(row.space)} to {named(to)} by {actor.principal}")
+        is not None
+    ):
+        row.space = to
+        say(row, key=key)
 
 
 @step(2)
 def share(world: World) -> None:
     """From one's own and from shared spaces: to anybody, for an hour or until it is taken back."""
-    place = world.rng.choice([*world.own.values(), *world.shared.values()])
-    by = next(actor for actor in ACTORS if actor.name == place.owner)
+    space = world.rng.choice([*world.own.values(), *world.shared.values()])
+    by = next(actor for actor in ACTORS if actor.principal == space.owner)
     to = world.rng.choice([actor for actor in ACTORS if actor is not by])
-    label, hours = world.rng.choice(list(LEVELS)), world.rng.choice((None, 1))
-    ttl = None if hours is None else hours * HOUR
-    world.doors[by].stores.memory("share", agent=to.name, level=label, ttl=ttl, **_address(world, by, place))
-    _take_back(world, place, to, by)
-    until = None if ttl is None else world.clock.now + ttl * 1_000_000
-    world.grants.append(Given(place, to, by, LEVELS[label], until))
+    label, ttl = world.rng.choice(("search", "read", "readwrite")), world.rng.choice((None, HOUR))
+    world.speaks[by].stores.memory(
+        "share", agent=to.principal, level=label, ttl=ttl, **_address(world, by, space)
+    )
+    world.model.share(by, named(space), to.principal, label, ttl)()
 
 
 @step(1)
 def unshare(world: World) -> None:
-    if not world.grants:
+    if not world.model.grants:
         return
-    given = world.rng.choice(world.grants)
-    at = _address(world, given.by, given.place)
-    world.doors[given.by].stores.memory("unshare", agent=given.to.name, **at)
-    _take_back(world, given.place, given.to, given.by)
-
-
-def _take_back(world: World, place: Place, to: Actor, by: Actor) -> None:
-    world.grants = [one for one in world.grants if (one.place, one.to, one.by) != (place, to, by)]
+    space, grantee, giver = world.rng.choice(list(world.model.grants))
+    by = next(actor for actor in ACTORS if actor.principal == giver)
+    world.speaks[by].stores.memory("unshare", agent=grantee, **_address(world, by, space))
+    world.model.unshare(by, named(space), grantee)()
 
 
 @step(2)
 def stores(world: World) -> None:
     actor = world.actor()
-    listed = world.doors[actor].stores.memory("stores")["stores"]
-    open_to = [place for place in world.places if world.level(actor, place) >= SEARCH]
+    listed = world.speaks[actor].stores.memory("stores")["stores"]
+    open_to = [space for space in world.spaces if world.level(actor, space) >= SEARCH]
     told = {one["storeId"] for one in listed}
-    for place in set(world.places) - set(open_to):
-        if place.id in told or f"{place.kind}:{place.ref}" in told:
-            raise Leak(f"{actor.name} was told of {place.named}")
-    for place in open_to:
-        if not told & {place.id, place.ref, f"{place.kind}:{place.ref}"} and any(
-            row.place is place for row in world.rows
+    for space in set(world.spaces) - set(open_to):
+        if space.id in told or f"{space.kind}:{space.ref}" in told:
+            raise Leak(f"{actor.principal} was told of {named(space)}")
+    for space in open_to:
+        if not told & {space.id, space.ref, f"{space.kind}:{space.ref}"} and any(
+            row.space is space for row in world.rows
         ):
-            raise Leak(f"{actor.name} was not told of {place.named}")
+            raise Leak(f"{actor.principal} was not told of {named(space)}")
 
 
 @step(3)
 def kv(world: World) -> None:
     actor, mark = world.actor(), world.new_mark()
     key = f"kv-{world.rng.randrange(8)}"
-    world.doors[actor].kv.kv_set(key, _text(mark))
+    world.speaks[actor].kv.kv_set(key, _text(mark))
     world.keep(world.own[actor], actor, "stores", key, mark)
     other = world.actor()
-    held = [row for row in world.live("stores", other) if row.key == key and row.place is world.own[other]]
-    got = world.doors[other].kv.kv_get(key)
-    world.equal(got, _text(held[0].mark) if held else "", f"what {other.name} keeps under {key}")
+    held = [
+        row for row in world.live("stores", other) if row.head.key == key and row.space is world.own[other]
+    ]
+    got = world.speaks[other].kv.kv_get(key)
+    world.equal(got, _text(held[0].head.text) if held else "", f"what {other.principal} keeps under {key}")
 
 
 @step(3)
 def claude(world: World) -> None:
     actor, mark = world.actor(), world.new_mark()
     key = f"claude-{next(world.numbers)}"
-    world.doors[actor].anthropic.memory("create", path=f"/memories/{key}", file_text=_text(mark))
+    world.speaks[actor].anthropic.memory("create", path=f"/memories/{key}", file_text=_text(mark))
     world.keep(world.own[actor], actor, "stores", key, mark)
     other = world.actor()
-    listing = world.doors[other].anthropic.memory("view", path="/memories")
+    listing = world.speaks[other].anthropic.memory("view", path="/memories")
     world.equal(key in listing, other is actor, "whether a file is listed")
     world.look(other, listing, READ)
 
@@ -597,13 +558,15 @@ def internal(world: World) -> None:
     """What skills keep is shown to no model, and to no other agent's skill."""
     actor, mark = world.rng.choice((DOT, EVE)), world.new_mark()
     key = f"secret-{world.rng.randrange(4)}"
-    world.doors[actor].stores.set_internal(actor.id, key, _text(mark))
+    world.speaks[actor].stores.set_internal(actor.id, key, _text(mark))
     world.keep(world.own[actor], actor, "internal", key, mark)
     for other in (DOT, EVE):
-        held = [row for row in world.live("internal", other) if row.key == key]
-        got = world.doors[other].stores.get_internal(other.id, key)
-        world.equal(got, _text(held[0].mark) if held else None, f"what a skill of {other.name} keeps")
-    shown = [hit.text for hit in world.doors[world.actor()].recall(mark)]  # words that look alike may come
+        held = [row for row in world.live("internal", other) if row.head.key == key]
+        got = world.speaks[other].stores.get_internal(other.id, key)
+        world.equal(
+            got, _text(held[0].head.text) if held else None, f"what a skill of {other.principal} keeps"
+        )
+    shown = [hit.text for hit in world.speaks[world.actor()].recall(mark)]  # words that look alike may come
     world.equal(mark in str(shown), False, "whether recall shows a skill's secret")
 
 
@@ -614,31 +577,35 @@ def internal(world: World) -> None:
 def save_memory(world: World) -> None:
     actor, mark = world.actor(), world.new_mark()
     system = world.rng.random() < 0.4
-    place = world.system if system else world.own[actor]
-    allowed = world.level(actor, place) >= READWRITE
-    call = lambda: world.doors[actor].assistant.save_memory(  # noqa: E731
+    space = world.system if system else world.own[actor]
+    allowed = world.level(actor, space) >= READWRITE
+    call = lambda: world.speaks[actor].assistant.save_memory(  # noqa: E731
         "system" if system else "user",
         f"{mark} and when to think of it",
         _text(mark),
         system_id=SYSTEM if system else None,
     )
-    saved = world.ask(call, allowed, f"saveMemory of {actor.name} in {place.named}")
+    saved = world.ask(call, allowed, f"saveMemory of {actor.principal} in {named(space)}")
     if saved is not None:
         world.equal(saved.updated, False, "whether hints that share no word were merged")
-        world.keep(place, actor, "assistant", str(saved.id), mark, str(saved.id))
+        world.keep(space, actor, "assistant", str(saved.id), mark, str(saved.id))
 
 
 @step(5)
 def search_memory(world: World) -> None:
-    actor, rows = world.actor(), [row for row in world.rows if row.room == "assistant"]
+    actor, rows = world.actor(), [row for row in world.rows if row.partition == "assistant"]
     if not rows:
         return
     row = world.rng.choice(rows)
-    found = world.doors[actor].assistant.search_memory(row.mark, limit=50)
+    found = world.speaks[actor].assistant.search_memory(row.head.text, limit=50)
     world.look(actor, [(one.recall_hint, one.content) for one in found], SEARCH)
     # The assistant knows one's own memories and those of systems, not what else was shared.
-    expected = world.sees(actor, row, READ) and (row.owner is actor or row.place is world.system)
-    world.equal(row.mark in str(found), expected, f"whether {actor.name} finds a memory of {row.place.named}")
+    expected = world.sees(actor, row, READ) and (row.owner == actor.principal or row.space is world.system)
+    world.equal(
+        row.head.text in str(found),
+        expected,
+        f"whether {actor.principal} finds a memory of {named(row.space)}",
+    )
 
 
 @step(3)
@@ -647,12 +614,12 @@ def delete_memory(world: World) -> None:
     if not rows:
         return
     actor, row = world.actor(), world.rng.choice(rows)
-    level = world.level(actor, row.place)
-    allowed = level == MANAGE if row.place is world.system else row.owner is actor
-    answer = world.doors[actor].assistant.delete_memory(row.id)
+    level = world.level(actor, row.space)
+    allowed = level == MANAGE if row.space is world.system else row.owner == actor.principal
+    answer = world.speaks[actor].assistant.delete_memory(row.id)
     told = answer.deleted, answer.proposal is not None
     is_user = actor.kind == "user"  # an agent only proposes
-    world.equal(told, (allowed and is_user, allowed and not is_user), f"deleting in {row.place.named}")
+    world.equal(told, (allowed and is_user, allowed and not is_user), f"deleting in {named(row.space)}")
     row.gone = answer.deleted
 
 
@@ -661,4 +628,4 @@ def delete_memory(world: World) -> None:
 
 @step(1)
 def time_passes(world: World) -> None:
-    world.clock.advance(seconds=world.rng.choice((1, 60, HOUR // 2)))
+    world.model.now = world.clock.advance(seconds=world.rng.choice((1, 60, HOUR // 2)))

@@ -14,10 +14,9 @@ from holdfast.domain.principal import Caller as EngineCaller
 from holdfast.domain.principal import parse_grantee
 from holdfast.domain.profile import ASSISTANT
 from holdfast.entrypoints.python.memory import Memory
-from holdfast.operations.notes import Asked
 from holdfast.operations.notes import NoteInput as EngineDraft
 from holdfast.operations.remember import remember as engine_remember
-from holdfast.operations.work import Write
+from holdfast.operations.session import Session
 from tests.isolation import markers
 from tests.isolation.actors import ACTORS, ADA, BOB, CHATS, CYD, EVE, GUS, SYSTEMS, Actor
 from tests.isolation.calling import Answer, Caller, Request
@@ -414,8 +413,8 @@ class World:
             roles=frozenset(actor.roles),
         )
         said = EngineDraft(draft.text, key, draft.hint)
-        asked = Asked(ASSISTANT, UUID(space.id), said)
-        kept = engine.write(Write(lambda: engine_remember(engine, caller, asked)))
+        session = Session(engine, caller, engine.limits, engine.clock)
+        kept = engine.commit(lambda: engine_remember(session, ASSISTANT, UUID(space.id), said))
         _, write = self.model.remember(actor, space.id, "assistant", draft)
         row = write(kept.key).row
         self.adopt(row, str(kept.id))

@@ -29,7 +29,7 @@ INITIALIZE = {
         "clientInfo": {"name": "test", "version": "1"},
     },
 }
-PATIENCE = 4.0
+PATIENCE = 30.0
 """Seconds within which a command ends whose client has gone."""
 Talk = Callable[[Client], Awaitable[Any]]
 

@@ -130,7 +130,7 @@ def test_of_a_message_of_too_many_values_only_the_patient_look_for_the_id() -> N
     for patient in (True, False):
         with pytest.raises(Unreadable) as refused:
             read_message(text, patient=patient)
-        answers.append(refused.value.answer)
+        answers.append(refused.value.response)
     assert [answer["id"] for answer in answers] == [7, None]
     assert [code(answer) for answer in answers] == ["too_large", "too_large"]
 

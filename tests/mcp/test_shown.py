@@ -14,9 +14,10 @@ from mcp_types import INVALID_PARAMS, PromptReference, ResourceTemplateReference
 import holdfast
 from holdfast.domain.partition import Partition
 from holdfast.domain.profile import CORE
-from holdfast.entrypoints.python.memory import Memory, Own
+from holdfast.entrypoints.facade import Own
+from holdfast.entrypoints.python.memory import Memory
 from holdfast.operations.notes import NoteInput
-from tests.doors.looking import quarantine, write_as
+from tests.behaviours.looking import quarantine, write_as
 from tests.http.serving import Service, serving_running
 from tests.mcp.talking import call, refused, talk, text
 from tests.support import FixedClock

@@ -338,5 +338,5 @@ def test_without_standard_input_the_command_says_who_would_speak_to_it(
     )
     assert (done.returncode, done.stderr) == (
         1,
-        "invalid_field: An agent speaks to this over standard input, which is closed.\n",
+        "invalid_field: An agent talks to this over standard input, which is closed.\n",
     )

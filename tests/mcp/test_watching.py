@@ -11,8 +11,8 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 
 import holdfast
 from holdfast.entrypoints.mcp import subscriptions as watching_module
-from holdfast.entrypoints.mcp.http import AgentDoor
-from holdfast.entrypoints.mcp.subscriptions import Watching
+from holdfast.entrypoints.mcp.http import McpHttpApp
+from holdfast.entrypoints.mcp.subscriptions import Subscriptions
 from holdfast.entrypoints.python.memory import Memory
 from holdfast.entrypoints.python.running import Running
 from tests.http.serving import Service, serving_running
@@ -30,8 +30,8 @@ def clock() -> FixedClock:
 
 @pytest.fixture
 def watched(clock: FixedClock) -> Iterator[Service]:
-    def quick(memory: Running, _: Any, key: bytes) -> AgentDoor:
-        return AgentDoor(memory, key, watching=Watching(SECONDS))
+    def quick(memory: Running, _: Any, key: bytes) -> McpHttpApp:
+        return McpHttpApp(memory, key, subscriptions=Subscriptions(SECONDS))
 
     memory = holdfast.open(":memory:", key="ephemeral", sweep_seconds=0, embedder="none", clock=clock)
     with serving_running(memory.running, clock, quick) as service:

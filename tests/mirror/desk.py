@@ -8,9 +8,10 @@ from typing import Self
 
 import holdfast
 from holdfast.domain.partition import Partition
+from holdfast.entrypoints.facade import Own
+from holdfast.entrypoints.mirror.mirror import Mirror, ignore_step
 from holdfast.entrypoints.mirror.names import folder_of
-from holdfast.entrypoints.mirror.watching import Mirror, nothing
-from holdfast.entrypoints.python.memory import Memory, Own
+from holdfast.entrypoints.python.memory import Memory
 
 KEY = "5e" * 32
 
@@ -20,11 +21,11 @@ class Killed(BaseException):
 
 
 class Desk:
-    def __init__(self, folder: Path, *, look_again: float = 0.0) -> None:
+    def __init__(self, folder: Path, *, delete_delay: float = 0.0) -> None:
         self.folder = folder
         self.root = folder / "files"
         self.now = 0.0
-        self._look_again = look_again
+        self._delete_delay = delete_delay
         self.memory: Memory
         self.alice: Own
         self.mirror: Mirror
@@ -36,25 +37,25 @@ class Desk:
     def __exit__(self, *_: object) -> None:
         self._close()
 
-    def _mirror(self, reached: Callable[[str], None]) -> Mirror:
+    def _mirror(self, on_step: Callable[[str], None]) -> Mirror:
         return Mirror(
             self.memory.running,
             self.root,
             monotonic=lambda: self.now,
             settle=0,
-            look_again=self._look_again,
-            reached=reached,
+            delete_delay=self._delete_delay,
+            on_step=on_step,
         )
 
-    def restart(self, reached: Callable[[str], None] = nothing) -> None:
+    def restart(self, on_step: Callable[[str], None] = ignore_step) -> None:
         """The mirror's process ends as it is, and another one begins."""
         self.mirror.stop()
-        self.mirror = self._mirror(reached)
+        self.mirror = self._mirror(on_step)
 
     def look(self, times: int = 1) -> None:
         for _ in range(times):
             self.now += 1
-            self.mirror.look()
+            self.mirror.sync()
 
     def back_up(self) -> bytes:
         """The store's file as it is."""
@@ -74,7 +75,7 @@ class Desk:
     def _open(self) -> None:
         self.memory = holdfast.open(self.folder / "m.db", key=KEY, sweep_seconds=0, embedder="none")
         self.alice = self.memory.user("alice")
-        self.mirror = self._mirror(nothing)
+        self.mirror = self._mirror(ignore_step)
 
     def _close(self) -> None:
         self.mirror.stop()

@@ -15,8 +15,9 @@ from threading import Thread
 import pytest
 
 import holdfast
-from holdfast.entrypoints.mirror.watching import Mirror
-from holdfast.entrypoints.python.memory import Memory, Own
+from holdfast.entrypoints.facade import Own
+from holdfast.entrypoints.mirror.mirror import Mirror
+from holdfast.entrypoints.python.memory import Memory
 from tests.mirror.desk import KEY, Desk, said
 
 LONG = os.environ.get("HOLDFAST_FAULTS") == "long"
@@ -26,13 +27,13 @@ SERVER = """
 import sys, time
 from pathlib import Path
 import holdfast
-from holdfast.entrypoints.mirror.watching import Mirror
+from holdfast.entrypoints.mirror.mirror import Mirror
 memory = holdfast.open(Path(sys.argv[1]) / "m.db", key=sys.argv[2], sweep_seconds=0, embedder="none")
-mirror = Mirror(memory.running, Path(sys.argv[1]) / "files", settle=0.05, look_again=5)
+mirror = Mirror(memory.running, Path(sys.argv[1]) / "files", settle=0.05, delete_delay=5)
 alice, number = memory.user("alice"), 0
 print("ready", flush=True)
 while True:
-    mirror.look()
+    mirror.sync()
     for _ in range(5):
         number += 1
         name = f"{sys.argv[3]}-{number % 50}"
@@ -74,8 +75,8 @@ def test_a_script_edits_files_while_the_engine_writes_and_both_sides_come_togeth
         for name in shared:
             desk.upsert(name, f"first {name}")
         desk.mirror.stop()
-        desk.mirror = Mirror(desk.memory.running, desk.root, settle=SETTLE, look_again=60)
-        desk.mirror.look()
+        desk.mirror = Mirror(desk.memory.running, desk.root, settle=SETTLE, delete_delay=60)
+        desk.mirror.sync()
         done: list[str] = []
 
         def person() -> None:
@@ -95,12 +96,12 @@ def test_a_script_edits_files_while_the_engine_writes_and_both_sides_come_togeth
         for thread in threads:
             thread.start()
         while len(done) < len(threads):
-            desk.mirror.look()
+            desk.mirror.sync()
         for thread in threads:
             thread.join()
         time.sleep(2 * SETTLE)
         for _ in range(4):
-            desk.mirror.look()
+            desk.mirror.sync()
         bodies = check_equal(desk)
         written = {f"person {name}" for name in of_person} | {f"engine {name}" for name in of_engine}
         assert written - every_text(desk.alice, list(bodies)) == set()

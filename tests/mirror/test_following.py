@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.contracts.rows import EntryRow, Visible
-from holdfast.entrypoints.mirror.sync import DELETIONS
+from holdfast.entrypoints.mirror.sync import MAX_DELETIONS
 from holdfast.storage.sealed_store import OpenedRow, SealedStore
 from tests.mirror.desk import Desk, said
 
@@ -275,13 +275,13 @@ def test_a_look_opens_what_changed_and_not_every_memory_again(
         desk.upsert(f"n{number}", "x")
     desk.look(2)
     opened: list[int] = []
-    heads = SealedStore.heads
+    open_rows = SealedStore.open_rows
 
     def counted(sealed: SealedStore, visible: Visible, rows: Sequence[EntryRow]) -> list[OpenedRow]:
         opened.append(len(rows))
-        return heads(sealed, visible, rows)
+        return open_rows(sealed, visible, rows)
 
-    monkeypatch.setattr(SealedStore, "heads", counted)
+    monkeypatch.setattr(SealedStore, "open_rows", counted)
     desk.alice.remember("a note beside them")
     desk.look()
     assert sum(opened) == 0
@@ -307,7 +307,7 @@ def test_a_file_that_comes_back_before_the_second_look_deletes_nothing(desk: Des
 
 
 def test_a_missing_file_is_looked_for_again_before_its_memory_goes(tmp_path: Path) -> None:
-    with Desk(tmp_path, look_again=30) as desk:
+    with Desk(tmp_path, delete_delay=30) as desk:
         desk.upsert("one", "x")
         desk.upsert("two", "y")
         desk.look()
@@ -345,7 +345,7 @@ def test_the_last_file_can_still_be_deleted(desk: Desk) -> None:
 
 
 def test_many_deletions_follow_a_few_at_a_time(desk: Desk) -> None:
-    names = [f"n{number:03}" for number in range(DELETIONS + 20)]
+    names = [f"n{number:03}" for number in range(MAX_DELETIONS + 20)]
     for name in [*names, "kept"]:
         desk.upsert(name, "x")
     desk.look()

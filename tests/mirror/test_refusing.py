@@ -8,7 +8,7 @@ import pytest
 
 import holdfast
 from holdfast.domain.errors import Unavailable
-from holdfast.entrypoints.mirror.watching import Mirror
+from holdfast.entrypoints.mirror.mirror import Mirror
 from tests.mirror.desk import KEY, Desk, said
 
 BAD = {

@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from holdfast.contracts.storage import Job, Transaction
+from holdfast.contracts.storage import Transaction
 from holdfast.domain.errors import Backend, Conflict, StorageFull, Unavailable
 from holdfast.storage.postgres import errors, writer
 from holdfast.storage.postgres.connections import OnConnection, Patience
@@ -26,7 +26,7 @@ CALLERS = 16
 QUICK = Patience(pool_seconds=1.0, statement_ms=500, lock_ms=500)
 
 
-def remembering(number: int) -> Job[int]:
+def remembering(number: int) -> Callable[[Transaction], int]:
     """As remembering does: a row in five tables and a line of the log."""
 
     def job(tx: Transaction) -> int:

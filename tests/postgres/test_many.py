@@ -10,7 +10,7 @@ import pytest
 import holdfast
 from holdfast.contracts.storage import Transaction
 from holdfast.domain.errors import Conflict
-from holdfast.entrypoints.python.memory import Own
+from holdfast.entrypoints.facade import Own
 from holdfast.storage.postgres.store import PostgresStore
 from tests.conformance.rows import HERE, entry_row, seen, space_row
 from tests.postgres.databases import url_of

@@ -1,10 +1,9 @@
-"""Migrations: once however many start together, equal to schema.sql, and nothing of what is not ours is touched."""
+"""Migrations: once however many start together, and nothing of what is not ours is touched."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from importlib import resources
 from threading import Barrier
 
 import psycopg
@@ -12,8 +11,8 @@ import pytest
 
 from holdfast.contracts.rows import STORE, KeyRow
 from holdfast.domain.errors import Backend, Locked, Unavailable
-from holdfast.storage.postgres.migrate import migrate
-from holdfast.storage.postgres.migrations import Step, steps
+from holdfast.storage.migrations import Step
+from holdfast.storage.postgres.migrate import look, migrate, steps
 from holdfast.storage.postgres.store import open_database
 from tests.conformance.rows import key_row
 from tests.postgres.databases import catalogue, empty_database
@@ -26,6 +25,10 @@ NODES = 6
 def fresh() -> Iterator[str]:
     with empty_database() as dsn:
         yield dsn
+
+
+def next_step(sql: str, number: int = 99, name: str = "later") -> Step:
+    return Step(number, name, f"{sql}; INSERT INTO holdfast.versions VALUES ({number}, '{name}')")
 
 
 def versions(dsn: str) -> list[tuple[int, str]]:
@@ -45,21 +48,30 @@ def test_many_nodes_that_start_together_make_one_schema(fresh: str) -> None:
     assert versions(fresh) == [(step.number, step.name) for step in steps()]
 
 
-def test_schema_sql_is_what_the_migrations_make(fresh: str) -> None:
+def test_an_administrator_may_run_the_migrations_in_place_of_the_first_start(fresh: str) -> None:
     migrate(fresh)
-    schema = resources.files("holdfast.storage.postgres").joinpath("schema.sql").read_text(encoding="utf-8")
     with empty_database() as other:
         with psycopg.connect(other) as db:
-            db.execute(schema.encode())
-        assert catalogue(other) == catalogue(fresh)
+            for step in steps():
+                db.execute(step.sql.encode())
         open_database(other).close()
+        assert catalogue(other) == catalogue(fresh)
 
 
 def test_an_older_schema_is_brought_to_today_s_step_by_step(fresh: str) -> None:
-    migrate(fresh, todo=steps()[:1])
-    assert len(versions(fresh)) == 1
     migrate(fresh)
-    assert versions(fresh) == [(step.number, step.name) for step in steps()]
+    later = next_step("CREATE TABLE holdfast.later (a integer)")
+    migrate(fresh, todo=[*steps(), later])
+    migrate(fresh, todo=[*steps(), later])
+    assert versions(fresh) == [(step.number, step.name) for step in (*steps(), later)]
+
+
+def test_a_look_says_which_schema_a_database_has_and_changes_nothing(fresh: str) -> None:
+    assert look(fresh) == (0, [])
+    migrate(fresh)
+    before = catalogue(fresh)
+    assert look(fresh) == (steps()[-1].number, [])
+    assert catalogue(fresh) == before
 
 
 def test_a_step_that_fails_leaves_the_schema_as_it_was(fresh: str) -> None:
@@ -72,7 +84,7 @@ def test_a_step_that_fails_leaves_the_schema_as_it_was(fresh: str) -> None:
 
 
 def test_a_schema_from_the_future_is_refused_and_left_alone(fresh: str) -> None:
-    migrate(fresh, todo=[*steps(), Step(99, "future", "CREATE TABLE holdfast.future (a integer)")])
+    migrate(fresh, todo=[*steps(), next_step("CREATE TABLE holdfast.future (a integer)")])
     before = catalogue(fresh)
     with pytest.raises(Backend, match="schema 99, newer than"):
         open_database(fresh)
@@ -100,7 +112,7 @@ def test_the_store_s_own_keys_are_shown_before_anything_is_changed(fresh: str) -
         seen.extend(rows)
         raise Locked
 
-    later = Step(99, "later", "CREATE TABLE holdfast.later (a integer)")
+    later = next_step("CREATE TABLE holdfast.later (a integer)")
     with pytest.raises(Locked):
         migrate(fresh, check=refuse, todo=[*steps(), later])
     assert seen == [STORE_KEY]

@@ -18,8 +18,9 @@ from holdfast.entrypoints.python.migrate_store import move_store
 from holdfast.storage import migrate_store
 from holdfast.storage.keyring import SpaceKeys
 from holdfast.storage.postgres.store import open_database
-from tests.doors import embedders
-from tests.doors.embedders import HERE, Switchboard
+from tests.behaviours import embedders
+from tests.behaviours.embedders import HERE, Switchboard
+from tests.behaviours.looking import session_in
 from tests.postgres.databases import empty_database, url_of
 
 KEY = "11" * 32
@@ -62,7 +63,7 @@ def told(memory: Memory) -> dict[str, object]:
     seen: dict[str, object] = {}
     for own in (memory.user("alice"), memory.user("bob"), memory.agent("helper")):
         for space in own.spaces():
-            name = f"{own._session.caller.principal} {space.ref}"
+            name = f"{session_in(own).caller.principal} {space.ref}"
             where = None if space.kind in ("user", "agent") else space.id
             entries = own.list(space=where, limit=1_000)
             seen[f"{name} list"] = list(entries)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import holdfast
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.times import to_datetime
-from tests.doors.models import model_of
+from tests.behaviours.models import model_of
 from tests.postgres.databases import url_of
 from tests.support import FixedClock
 

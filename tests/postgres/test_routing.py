@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from holdfast.storage.postgres import connections
-from holdfast.storage.postgres.connections import ENTER, Db, adapt, entered_by
+from holdfast.storage.postgres.connections import ENTER, Db, adapt, scope_of
 from holdfast.storage.postgres.statements import STATEMENTS, Reach, Statement, Values
 from holdfast.storage.postgres.store import PostgresStore
 from holdfast.storage.postgres.tables import BY_PRINCIPAL, BY_SPACE, PARTITIONED, WHOLE
@@ -25,11 +25,11 @@ def ran(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> Ran:
     """The values each statement was last run with; each enters a space or takes a role, so all are seen there."""
     noted: Ran = {}
 
-    def note(statement: Statement, values: Values) -> connections.Entered:
+    def note(statement: Statement, values: Values) -> connections.TransactionScope:
         noted[statement.name] = statement, values
-        return entered_by(statement, values)
+        return scope_of(statement, values)
 
-    monkeypatch.setattr(connections, "entered_by", note)
+    monkeypatch.setattr(connections, "scope_of", note)
     call_everything(store)
     return noted
 
@@ -43,7 +43,7 @@ def db(dsn: str) -> Iterator[Db]:
 
 def explained(db: Db, store: PostgresStore, statement: Statement, values: Values) -> str:
     with db.transaction(force_rollback=True):
-        db.execute(ENTER, store._connections.entering(entered_by(statement, values)))
+        db.execute(ENTER, store._connections.settings_of(scope_of(statement, values)))
         rows = db.execute(b"EXPLAIN (VERBOSE) " + statement.sql, values).fetchall()
     return "\n".join(line for (line,) in rows)
 

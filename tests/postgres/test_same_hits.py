@@ -14,7 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 import holdfast
-from holdfast.entrypoints.python.memory import Memory, Own
+from holdfast.entrypoints.facade import Own
+from holdfast.entrypoints.python.memory import Memory
 from tests.fetched_model import fetched_model
 from tests.postgres.databases import empty_database, url_of
 
@@ -123,12 +124,15 @@ def test_they_do_so_too_after_some_notes_changed_and_others_went(
 
 
 @pytest.mark.parametrize("embedder", ["none", f"{__name__}:leaning"])
-def test_they_do_so_too_over_many_spaces_that_are_ranked_together(doors: list[Own]) -> None:
-    for door in doors:
+def test_they_do_so_too_over_many_spaces_that_are_ranked_together(
+    memories: tuple[Memory, Memory], doors: list[Own]
+) -> None:
+    for memory, door in zip(memories, doors, strict=True):
         for number in range(6):
             door.create_space(f"space{number}")
         for number, note in enumerate(read("memories.jsonl")):
             door.remember(note["text"], key=f"other-{number}", space=f"shared:space{number % 6}")
+        memory.settle()
     on_sqlite, on_postgres = doors
     for question in read("questions.jsonl")[:20] * 2:  # the second time by what is opened already
         there = on_postgres.recall(question["text"], explain=True)

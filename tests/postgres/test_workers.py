@@ -16,14 +16,13 @@ import numpy as np
 import pytest
 
 import holdfast
-from holdfast.contracts.storage import Job, Transaction
+from holdfast.contracts.storage import Transaction
 from holdfast.domain.retention import TRASH_US
-from holdfast.operations.claim import claimed
 from holdfast.operations.engine import Engine
 from holdfast.operations.rotate_keys import WORN, rotate_data, rotate_worn
-from holdfast.operations.settle import settle_all
 from holdfast.operations.sweep import WORK as SWEEP
 from holdfast.operations.sweep import sweep
+from holdfast.recall.embed_pending import embed_pending
 from holdfast.settings import load
 from holdfast.wiring import open_engine
 from tests.postgres.databases import empty_database, url_of
@@ -90,7 +89,7 @@ def all_at_once(nodes: list[Engine], work: Callable[[Engine], T]) -> list[T]:
 
 
 def test_each_entry_is_embedded_by_one_of_them(nodes: list[Engine]) -> None:
-    done = all_at_once(nodes, settle_all)
+    done = all_at_once(nodes, lambda engine: embed_pending(engine.index))
     assert sum(done) == PEOPLE * NOTES
     texts = Counter(text for _, text in embedded if text.startswith("note"))
     assert len(texts) == PEOPLE * NOTES
@@ -112,8 +111,8 @@ def test_each_expired_entry_is_swept_by_one_of_them(nodes: list[Engine], clock: 
 def test_what_another_one_sweeps_is_left_to_it(nodes: list[Engine], clock: Clock) -> None:
     clock.now += 3_600_000_000
     spaces = [row.id for row in nodes[0].sealed.store.spaces.all_after(None, PEOPLE)]
-    with claimed(nodes[0], SWEEP, spaces[0]) as ours:
-        assert ours is not None
+    with nodes[0].index.leases.hold(SWEEP, spaces[0]) as renew:
+        assert renew is not None
         assert sweep(nodes[1], batch=10).expired == (PEOPLE - 1) * NOTES
         assert {placed.space for placed in nodes[1].sealed.store.entries.expired(clock.now, NOTES)} == {
             spaces[0]
@@ -135,7 +134,7 @@ def test_what_is_saved_after_the_sweep_has_found_it_stays(
     clock.now += 3_600_000_000 if saved == "renewed" else TRASH_US + 1
     kept = row._replace(expires_us=clock.now + 1)
 
-    def in_between(engine: Engine, job: Job[T]) -> T:
+    def in_between(engine: Engine, job: Callable[[Transaction], T]) -> T:
         store.write(lambda tx: tx.entries.restate(space, kept))
         return run_job(engine, job)
 

@@ -114,7 +114,7 @@ def traces_of(folder: Path, memory: holdfast.Memory, entry: UUID) -> Traces:
     for (sealed,) in run(folder, "SELECT sealed FROM derived WHERE entry = ?", (row_id,)):
         found |= _sealed("derived", sealed)
     [head] = engine.sealed.store.entries.by_numbers(space, [number])
-    opened = engine.sealed.head(keys, head).entry
+    opened = engine.sealed.open_row(keys, head).entry
     contents = [] if opened is None else [opened.content]
     contents += [
         revision.content

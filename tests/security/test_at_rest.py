@@ -11,7 +11,7 @@ import pytest
 import holdfast
 from holdfast.recall.embedding.choose import open_factory
 from holdfast.storage.vector_codec import stored_vector
-from tests.doors.embedders import HERE, board
+from tests.behaviours.embedders import HERE, board
 from tests.security.raw import files, open_store, run, stored_bytes
 from tests.support import FixedClock
 

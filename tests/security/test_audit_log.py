@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import holdfast
-from holdfast.domain.principal import Caller, PrincipalKind, principal
 from holdfast.operations import read_log, rotate_keys
 from holdfast.operations.administer import audit_lines, stats
 from holdfast.storage import keyring
-from tests.support import FixedClock
+from tests.behaviours.looking import session_of
+from tests.support import FixedClock, until
 
 LINES = 30
 COLUMNS = ("at_us", "operation", "actor", "space", "object", "revision", "key_id", "link")
@@ -195,10 +194,7 @@ def test_a_read_is_in_the_log_soon_after_without_anyone_asking(tmp_path: Path) -
     alice.remember("x", key="k")
     alice.get("k")
     log = memory._opened.engine.sealed.store.audit  # type: ignore[union-attr]
-    for _ in range(300):
-        if log.last().operation == "get":  # type: ignore[union-attr]
-            break
-        time.sleep(0.1)
+    until(lambda: log.last().operation == "get", "the read in the log")  # type: ignore[union-attr]
     assert [line.operation for line in log.after(0, 10)] == ["remember", "get"]
     memory.close()
     assert read_log.COLLECT_SECONDS < 1
@@ -241,11 +237,9 @@ def test_with_reads_off_the_log_holds_writes_alone(tmp_path: Path, monkeypatch: 
 
 def test_what_an_administrator_looks_at_is_written_down(tmp_path: Path) -> None:
     with holdfast.open(tmp_path / "m.db", embedder="none", clock=FixedClock()) as memory:
-        engine = memory._opened.engine
-        assert engine is not None
-        root = Caller(principal(PrincipalKind.USER, "root"), roles=frozenset({"admin"}))
-        stats(engine, root)
-        audit_lines(engine, root, 0, 10)
-        engine.reads.write_down()
-        assert [line.operation for line in audit_lines(engine, root, 0, 10)] == ["stats", "audit"]
+        root = session_of(memory, "root", roles=frozenset({"admin"}))
+        stats(root)
+        audit_lines(root, 0, 10)
+        root.engine.reads.write_down()
+        assert [line.operation for line in audit_lines(root, 0, 10)] == ["stats", "audit"]
         assert memory.audit.verify().intact

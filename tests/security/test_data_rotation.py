@@ -13,13 +13,12 @@ from uuid import UUID
 import pytest
 
 import holdfast
-from holdfast.crypto.keys import new_secret
 from holdfast.domain.errors import Conflict, Locked
 from holdfast.operations import rotate_keys
-from holdfast.recall import snapshot_cache
-from holdfast.recall.snapshot_cache import SnapshotCache
+from holdfast.recall import snapshot_reader
 from holdfast.storage import keyring
 from holdfast.storage.keyring import Keyring, SpaceKeys
+from holdfast.storage.sealed_store import SealedStore
 from tests.security.raw import (
     Traces,
     engine_of,
@@ -291,17 +290,17 @@ def test_a_recall_that_reads_a_space_for_the_first_time_while_it_is_rotated_miss
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rows of a large space are read in many steps: here a whole rotation happens between two of them."""
-    monkeypatch.setattr(snapshot_cache, "OPENED_AT_ONCE", 10)
+    monkeypatch.setattr(snapshot_reader, "OPENED_AT_ONCE", 10)
     with open_store(tmp_path) as memory, open_store(tmp_path) as second:
         memory.user("ada").remember_many({"text": f"thing{n}", "key": f"k/{n}"} for n in range(30))
-        own, read, steps = second.user("ada"), SnapshotCache._heads, iter(range(99))
+        own, read, steps = second.user("ada"), snapshot_reader.entry_rows, iter(range(99))
 
-        def meanwhile(self: SnapshotCache, space: UUID, rows: Any) -> Any:
+        def meanwhile(sealed: SealedStore, space: UUID, rows: Any) -> Any:
             if next(steps) == 1:
                 memory.keys.rotate_data(space)
-            return read(self, space, rows)
+            return read(sealed, space, rows)
 
-        monkeypatch.setattr(SnapshotCache, "_heads", meanwhile)
+        monkeypatch.setattr(snapshot_reader, "entry_rows", meanwhile)
         own.recall("thing0")
         assert next(steps) > 1
         found = [[hit.key for hit in own.recall(f"thing{n}", limit=1)] for n in range(30)]
@@ -373,23 +372,3 @@ def test_counts_and_the_word_index_fit_after_rotation(tmp_path: Path) -> None:
         from holdfast.text.analyser import analyse
 
         assert set(blind_terms(data_key, analyse("Quillfeather"))) <= written_terms(tmp_path)
-
-
-def test_a_store_from_before_is_searched_by_its_own_blinding_until_its_data_is_rotated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Data keys without a form blinded each word by a keyed hash."""
-    with monkeypatch.context() as before:
-        before.setattr(keyring, "new_data_secret", new_secret)
-        with open_store(tmp_path, clock=FixedClock()) as memory:
-            memory.user("ada").remember("The parrot is called Quillfeather", key="old")
-    with open_store(tmp_path, clock=FixedClock()) as memory:
-        ada = memory.user("ada")
-        ada.remember("Quillfeather likes seeds", key="new")
-        assert {hit.key for hit in ada.recall("Quillfeather")} == {"old", "new"}
-        old_terms = written_terms(tmp_path)
-
-        memory.keys.rotate_data()
-        assert {hit.key for hit in ada.recall("Quillfeather")} == {"old", "new"}
-        assert old_terms.isdisjoint(written_terms(tmp_path))
-        assert engine_of(memory).sealed.keyring.look_again(_own_space(memory)).current.blocks is not None

@@ -7,7 +7,6 @@ from pathlib import Path
 from threading import Event, Thread
 from uuid import UUID
 
-import apsw
 import pytest
 
 import holdfast
@@ -15,14 +14,10 @@ from holdfast.contracts.rows import SERVING
 from holdfast.operations import rotate_keys
 from holdfast.recall import index
 from holdfast.storage import keyring
-from holdfast.storage.sqlite.migrations import steps
-from holdfast.storage.sqlite.secure_erase import copies_before_upgrades
-from tests.doors import embedders
-from tests.doors.embedders import HERE, Switchboard
+from tests.behaviours import embedders
+from tests.behaviours.embedders import HERE, Switchboard
 from tests.security.raw import (
-    DATABASE,
     Traces,
-    connection,
     engine_of,
     open_store,
     rowid,
@@ -30,7 +25,7 @@ from tests.security.raw import (
     stored_bytes,
     traces_of,
 )
-from tests.support import FixedClock
+from tests.support import FixedClock, until
 
 SENSIBLE, BETTER, TWIN = f"{HERE}:sensible", f"{HERE}:better", f"{HERE}:twin"
 PLAIN = {
@@ -179,11 +174,7 @@ def test_signals_kept_without_any_model_go_with_their_entry(tmp_path: Path, cloc
         own = memory.user("ada")
         own.remember_many([{"text": f"thing {n}", "key": f"k{n}", "speaker": "Ada"} for n in range(300)])
         own.recall("thing")
-        deadline = Event()
-        for _ in range(100):
-            if run(tmp_path, "SELECT count(*) FROM derived") == [(300,)]:
-                break
-            deadline.wait(0.05)
+        until(lambda: run(tmp_path, "SELECT count(*) FROM derived") == [(300,)], "the signals")
         assert run(tmp_path, "SELECT count(*), max(model) FROM derived") == [(300, 0)]
         traces = derived_traces(tmp_path, memory, of(memory, "k7"))
 
@@ -460,76 +451,6 @@ def test_rotation_drops_what_was_changed_in_the_file_and_it_is_derived_again(
 
     assert board.notes == [PLAIN["garage"]]
     assert keys(memory, "automobile")[0] == "garage"
-
-
-# Upgrade
-
-
-def downgrade(folder: Path) -> None:
-    """The file as the first schema had it, with its entries."""
-    with connection(folder) as db:
-        for table in ("models", "derived", "progress", "proposals", "audit_head", "agents"):
-            db.execute(f"DROP TABLE {table}").fetchall()
-        for column in ("removed", "settled"):
-            db.execute(f"ALTER TABLE spaces DROP COLUMN {column}").fetchall()
-        db.execute("ALTER TABLE data_keys DROP COLUMN uses").fetchall()
-        db.execute("PRAGMA user_version = 1").fetchall()
-    old = apsw.Connection(":memory:")
-    old.execute(steps()[0].sql).fetchall()
-    query = "SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name"
-    assert run(folder, query) == old.execute(query).fetchall()
-    for table in ("spaces", "data_keys"):
-        columns = f"SELECT name, type FROM pragma_table_info('{table}')"
-        assert run(folder, columns) == old.execute(columns).fetchall()
-    old.close()
-
-
-def test_an_upgrade_from_the_first_schema_keeps_every_entry_and_recall_finds_them(
-    tmp_path: Path, clock: FixedClock
-) -> None:
-    with open_store(tmp_path, clock=clock) as memory:
-        fill(memory)
-        own = memory.user("ada")
-        own.edit("sofa", text="The cat sleeps all night", tags=["pet"])
-        own.remember("old news", key="waste")
-        own.trash("waste")
-        own.facts.store("colour", "green")
-        before = (list(own.list()), list(own.trashed()), own.history("sofa"))
-    downgrade(tmp_path)
-
-    with open_store(tmp_path, clock=clock, embedder=SENSIBLE) as memory:
-        own = memory.user("ada")
-        assert (list(own.list()), list(own.trashed()), own.history("sofa")) == before
-        assert keys(memory, "night") == ["sofa"]
-        assert [hit.key for hit in own.recall("cat", tags=["pet"])] == ["sofa"]
-        assert memory.settle().pending == 0
-        assert keys(memory, "automobile")[0] == "garage"
-        own.restore("waste")
-        assert "waste" in keys(memory, "news")
-    assert [copy.name for copy in copies_before_upgrades(tmp_path / DATABASE)] == [
-        f"{DATABASE}.before-v{steps()[-1].number}"
-    ]
-
-
-def test_a_store_of_the_first_schema_is_purged_without_a_trace_after_the_upgrade(
-    tmp_path: Path, clock: FixedClock
-) -> None:
-    with open_store(tmp_path, clock=clock) as memory:
-        entry = fill(memory)["garage"]
-        traces = traces_of(tmp_path, memory, entry)
-    downgrade(tmp_path)
-    with open_store(tmp_path, clock=clock, embedder=SENSIBLE) as memory:
-        memory.settle()
-        traces |= derived_traces(tmp_path, memory, entry)
-        own = {
-            found
-            for key in ("sofa", "clinic", "harbour")
-            for found in traces_of(tmp_path, memory, of(memory, key)).found
-        }
-
-        memory.user("ada").purge("garage")
-
-        assert Traces(traces.found - own).left_in(tmp_path) == []
 
 
 def test_equal_notes_of_two_people_have_equal_vectors_and_nothing_equal_in_the_file(tmp_path: Path) -> None:

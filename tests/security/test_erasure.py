@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Thread
-from time import monotonic, sleep
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +18,7 @@ from holdfast.domain.errors import Locked, NotFound
 from holdfast.storage.row_codec import open_entry
 from holdfast.storage.sqlite import connections as sqlite_connections
 from holdfast.storage.sqlite import writer as sqlite_writer
+from tests.behaviours.looking import session_in
 from tests.security.raw import (
     DATABASE,
     Traces,
@@ -30,7 +30,7 @@ from tests.security.raw import (
     stored_bytes,
     traces_of,
 )
-from tests.support import FixedClock
+from tests.support import FixedClock, until
 
 SAID = "The heron Quillfeather nests beside lighthouse number"
 
@@ -411,7 +411,7 @@ def test_forget_all_leaves_the_rows_of_others_byte_for_byte(memory: holdfast.Mem
     memory.user("ada").remember("ada was here", key="guest", space=bob)
     engine = engine_of(memory)
     others = [row.owner for row in engine.sealed.store.spaces.all_after(None, 100)]
-    blind = engine.sealed.blind(memory.user("ada")._session.caller.principal)
+    blind = engine.sealed.blind(session_in(memory.user("ada")).caller.principal)
     before = {owner: all_rows(tmp_path, owner=owner) for owner in others if owner not in (None, blind)}
 
     answer = memory.user("ada").forget("all")
@@ -431,7 +431,7 @@ def test_forget_all_removes_every_room_session_revision_label_and_receipt(
     own = memory.user("ada")
     own.remember("again", key="shelf/1", idempotency_key="once")
     own.trash("shelf/2")
-    blind = engine_of(memory).sealed.blind(own._session.caller.principal)
+    blind = engine_of(memory).sealed.blind(session_in(own).caller.principal)
 
     own.forget("all")
 
@@ -623,15 +623,8 @@ def test_a_copy_that_cannot_be_removed_keeps_nobody_waiting_and_goes_once_it_can
     assert memory.user("ada").remember("Goes on", key="on").persisted
     assert engine_of(memory).sealed.store.unclean
     obstacle.rmdir()
-    _until(lambda: not engine_of(memory).sealed.store.unclean)
+    until(lambda: not engine_of(memory).sealed.store.unclean)
     assert caplog.text.count("could not be erased yet") == 1
-
-
-def _until(holds: Callable[[], bool], seconds: float = 20) -> None:
-    deadline = monotonic() + seconds
-    while not holds():
-        assert monotonic() < deadline
-        sleep(0.01)
 
 
 def test_after_forgetting_the_log_is_empty(memory: holdfast.Memory, tmp_path: Path) -> None:

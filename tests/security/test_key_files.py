@@ -1,18 +1,16 @@
-"""One key file for each store of a folder, whatever their suffixes; stores that once shared one still open."""
+"""One key file for each store of a folder, whatever their suffixes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import apsw
 import pytest
 
 import holdfast
-from holdfast.crypto.keyfile import next_key_file, own_key_file, stage_next_key
+from holdfast.crypto.keyfile import key_file_of, next_key_file, stage_next_key
 from holdfast.domain.errors import InvalidField, Locked
 from holdfast.entrypoints.python.migrate_store import move_store
 from holdfast.operations.rotate_keys import rotate_master
-from holdfast.storage.sqlite import migrate
 from tests.security.raw import KEY, OTHER_KEY, digest, engine_of, open_store
 
 NAMES = ("notes.db", "notes.sqlite", "notes.sqlite.db", "notes.old.db", "notes.old", "notes")
@@ -35,19 +33,6 @@ def _opens(path: Path) -> bool:
 def _rotate(path: Path) -> None:
     with _open(path) as memory:
         assert memory.keys.rotate().keys == 2
-
-
-@pytest.fixture
-def sharing(tmp_path: Path) -> tuple[Path, ...]:
-    """Stores as earlier versions made them, with one key file for every suffix."""
-    (tmp_path / "notes.key").write_text(KEY + "\n")
-    stores = tuple(tmp_path / name for name in ("notes.db", "notes.sqlite", "notes"))
-    for path in stores:
-        _fill(path, KEY)
-    return stores
-
-
-# New stores
 
 
 def test_every_store_of_a_folder_has_a_key_file_of_its_own(tmp_path: Path) -> None:
@@ -85,7 +70,7 @@ def test_a_new_store_never_joins_the_key_file_of_another(tmp_path: Path) -> None
         _open(tmp_path / "notes.sqlite", KEY)
 
 
-def test_a_store_that_is_moved_beside_another_gets_its_own_key_file(tmp_path: Path) -> None:
+def test_a_store_that_is_moved_beside_another_gets_its_key_file_of(tmp_path: Path) -> None:
     _fill(tmp_path / "elsewhere" / "notes.sqlite")
     _fill(tmp_path / "notes.db")
 
@@ -93,20 +78,6 @@ def test_a_store_that_is_moved_beside_another_gets_its_own_key_file(tmp_path: Pa
 
     assert _opens(tmp_path / "notes.sqlite")
     assert _opens(tmp_path / "notes.db")
-
-
-def test_a_store_goes_on_with_the_file_it_shares_beside_another_whose_name_is_its_own_and_more(
-    tmp_path: Path,
-) -> None:
-    """Earlier versions gave `notes.v2` the file `notes.key`, and `notes.v2.db` the file `notes.v2.key`."""
-    (tmp_path / "notes.key").write_text(KEY)
-    _fill(tmp_path / "notes.v2", KEY)
-    _fill(tmp_path / "notes.v2.db")
-
-    assert _opens(tmp_path / "notes.v2")
-    _rotate(tmp_path / "notes.v2")
-    assert _opens(tmp_path / "notes.v2")
-    assert _opens(tmp_path / "notes.v2.db")
 
 
 def test_a_link_to_a_store_is_the_store_itself(tmp_path: Path) -> None:
@@ -155,92 +126,20 @@ def test_a_link_to_itself_is_told_like_any_file_that_cannot_be_opened(tmp_path: 
     memory.close()
 
 
-# Stores that share a key file
-
-
-def test_stores_that_were_made_with_one_key_file_open_and_leave_everything_as_it_is(
-    sharing: tuple[Path, ...],
-) -> None:
-    assert all(_opens(path) for path in sharing)
-    assert [path.name for path in sharing[0].parent.glob("*.key*")] == ["notes.key"]
-
-
-@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)])
-def test_stores_that_share_a_key_file_are_rotated_one_after_the_other_and_all_stay_readable(
-    sharing: tuple[Path, ...], order: tuple[int, ...]
-) -> None:
-    for place in order:
-        _rotate(sharing[place])
-        assert all(_opens(path) for path in sharing)
-
-    keys = {own_key_file(path).read_text() for path in sharing}
-    assert len(keys) == 3
-    assert KEY + "\n" not in keys
-
-
-def test_whoever_rotates_away_from_a_shared_key_file_does_not_touch_it(
-    sharing: tuple[Path, ...], caplog: pytest.LogCaptureFixture
-) -> None:
-    database, other, _ = sharing
-
-    _rotate(other)
-
-    assert database.with_suffix(".key").read_text() == KEY + "\n"
-    assert "notes.key stays" in caplog.text
-    with pytest.raises(Locked):
-        _open(other, KEY)
-
-
-def test_a_store_that_is_open_while_the_shared_key_is_rotated_goes_on(sharing: tuple[Path, ...]) -> None:
-    database, other, _ = sharing
+def test_a_rotation_that_was_cut_short_is_finished_for_its_store_alone(tmp_path: Path) -> None:
+    one, other = tmp_path / "notes.db", tmp_path / "notes.sqlite"
+    for path in (one, other):
+        _fill(path)
     with _open(other) as memory:
-        _rotate(database)
-        memory.user("bob").remember("said later", key="k")
-        memory.keys.rotate()
+        engine_of(memory).sealed.keyring.use_master(stage_next_key(key_file_of(other)))
+        rotate_master(engine_of(memory))
+    staged = next_key_file(key_file_of(other)).read_text()
 
-    with _open(other) as memory:
-        assert memory.user("bob").get("k").text == "said later"
-    assert _opens(database)
-
-
-def test_only_a_store_that_opens_with_the_shared_key_gets_a_copy_of_it(sharing: tuple[Path, ...]) -> None:
-    folder = sharing[0].parent
-    _fill(folder / "notes.other", OTHER_KEY)
-    (folder / "notes.md").write_text("no store at all")
-
-    _rotate(sharing[0])
-
-    assert {path.name for path in folder.glob("*[.-]key")} == {"notes.key", "notes.sqlite-key", "notes-key"}
-
-
-def test_a_store_that_cannot_be_asked_keeps_the_shared_key(
-    sharing: tuple[Path, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    database, other, _ = sharing
-    monkeypatch.setattr(migrate, "BUSY_MS", 0)
-    taken = apsw.Connection(str(other))
-    taken.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE").fetchall()
-
-    _rotate(database)
-
-    taken.close()
     assert _opens(other)
 
-
-@pytest.mark.parametrize("place", [0, 1], ids=["notes.db", "notes.sqlite"])
-def test_a_rotation_of_a_shared_key_file_that_was_cut_short_is_finished_for_one_store_alone(
-    sharing: tuple[Path, ...], place: int
-) -> None:
-    shared = sharing[0].with_suffix(".key")
-    with _open(sharing[place]) as memory:
-        engine_of(memory).sealed.keyring.use_master(stage_next_key(shared))
-        rotate_master(engine_of(memory))
-    staged = next_key_file(shared).read_text()
-
-    assert _opens(sharing[place])
-
-    assert own_key_file(sharing[place]).read_text() == staged
-    assert all(_opens(path) for path in sharing)
+    assert key_file_of(other).read_text() == staged
+    assert not next_key_file(key_file_of(other)).exists()
+    assert _opens(one)
 
 
 # Names

@@ -12,15 +12,15 @@ import apsw
 import pytest
 
 import holdfast
-from holdfast.contracts.storage import Transaction
+from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.keyfile import adopt_next_key, next_key_file, stage_next_key
 from holdfast.domain.errors import Conflict, InvalidField, Locked, NotFound, Unavailable
 from holdfast.domain.ids import new_space_id
 from holdfast.operations.rotate_keys import rotate_master
-from holdfast.operations.work import Write
 from holdfast.storage import keyring
+from holdfast.storage.migrations import Step
 from holdfast.storage.sqlite import migrate as migrating
-from holdfast.storage.sqlite.migrations import Step, steps
+from holdfast.storage.sqlite.migrate import steps
 from tests.security.raw import (
     DATABASE,
     KEY,
@@ -372,7 +372,7 @@ def test_keys_that_never_settle_are_told_by_a_code_of_the_list(tmp_path: Path) -
             raise keyring.StaleKeys(new_space_id())
 
         with pytest.raises(Unavailable):
-            engine_of(memory).write(Write(lambda: never))
+            engine_of(memory).commit(lambda: Job(never))
 
 
 def test_an_ephemeral_store_is_refused_with_a_lasting_key_and_stays_as_it_is(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ import apsw
 import pytest
 
 from holdfast.domain.errors import Backend, HoldfastError
+from holdfast.storage.migrations import Step
 from holdfast.storage.sqlite import migrate as migrating
 from holdfast.storage.sqlite.connections import FileConnections, MemoryConnection
-from holdfast.storage.sqlite.migrate import APPLICATION_ID, migrate
-from holdfast.storage.sqlite.migrations import Step, steps
+from holdfast.storage.sqlite.migrate import APPLICATION_ID, migrate, steps
 from holdfast.storage.sqlite.secure_erase import copies_before_upgrades
 from tests.security.raw import DATABASE, KEY, digest, files, open_store, run
 

@@ -289,7 +289,7 @@ def test_any_two_ciphertexts_exchanged_in_the_store_itself_lock_both_and_nothing
             for row, (number, content) in zip(
                 tx.entries.by_numbers(space, [number for number, _ in held]), held, strict=True
             ):
-                entry = engine.sealed.head(keys, row).entry
+                entry = engine.sealed.open_row(keys, row).entry
                 if (space, number) in (first[:2], second[:2]):
                     assert entry is None
                 elif (space, number) in watched:
@@ -316,7 +316,7 @@ def store() -> Iterator[tuple[holdfast.Memory, dict[UUID, list[tuple[int, Conten
         for space in engine.sealed.store.spaces.all_after(None, 10):
             keys = engine.sealed.keyring.of(space.id)
             for row in engine.sealed.store.entries.sealed_with(space.id, keys.writes, 0, 1_000):
-                entry = engine.sealed.head(keys, row).entry
+                entry = engine.sealed.open_row(keys, row).entry
                 assert entry is not None
                 contents.setdefault(space.id, []).append((row.number, entry.content))
         yield memory, contents

@@ -229,7 +229,7 @@ def test_an_entry_that_never_expires_and_one_that_expired_at_minus_one_are_not_t
         if row.number == changed.int & 0xFFFFFFFF
     ]
 
-    assert engine.sealed.head(engine.sealed.keyring.of(space), row).entry is None
+    assert engine.sealed.open_row(engine.sealed.keyring.of(space), row).entry is None
 
 
 def test_a_changed_row_in_the_trash_is_counted_and_cannot_be_restored(store: Store) -> None:

@@ -1,1 +1,1 @@
-"""What the engine needs from the outside, as small Protocols over plain values. No implementation lives here."""
+"""The engine's needs from the outside, as small Protocols over plain values. No implementation lives here."""

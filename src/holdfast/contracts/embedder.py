@@ -1,5 +1,5 @@
-"""What recall needs from an embedder: one text in, one unit vector out. Words alone must always be enough, so an
-embedder may be missing or break; it then says so with EmbedderBroken and recall goes on without it."""
+"""The embedder that recall uses: text in, unit vector out. Recall works without one: an embedder may be missing, or
+raise EmbedderBroken."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class EmbedderBroken(Exception):
-    """The embedder cannot be used now; the message says why and what to do."""
+    """Raised when the embedder cannot be used now; the message says why and what to do."""
 
 
 class Embedder(Protocol):
@@ -28,5 +28,5 @@ class Embedder(Protocol):
         ...
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """A question's unit vector: the same as `embed`, but for models that tell the two apart."""
+        """A question's unit vector, for models that tell questions from notes."""
         ...

@@ -1,4 +1,4 @@
-"""What the host program provides: the clock, and a directory of who may see its objects."""
+"""The host program's part: the clock, and a directory of the objects a principal may see."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Agents, idempotency receipts, the audit log, proposals and store copies, as a storage backend keeps them.
-The promises of contracts/storage.py hold here too."""
+"""Agents, idempotency receipts, the audit log, proposals and store copies in a storage backend. The promises of
+contracts/storage.py hold here too."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class AgentReads(Protocol):
     def get(self, agent: bytes) -> AgentRow | None: ...
 
     def all(self) -> list[AgentRow]:
-        """In the order of their blind ids."""
+        """Every agent's row, in the order of blind ids."""
         ...
 
 
 class AgentWrites(AgentReads, Protocol):
     def put(self, row: AgentRow) -> None:
-        """One line an agent: a new one replaces the old."""
+        """Adds or replaces the row of an agent."""
         ...
 
 
@@ -47,7 +47,7 @@ class ReceiptWrites(ReceiptReads, Protocol):
     def delete_before(self, moment: int, limit: int) -> int: ...
 
     def move(self, principal: bytes, space: UUID, number: int, to_space: UUID, to_number: int) -> int:
-        """What a principal was answered about one entry is about another from now on. Says how many answers."""
+        """Makes a principal's receipts about one entry be about another; returns their number."""
         ...
 
     def delete_entry(self, space: UUID, number: int) -> int: ...
@@ -59,7 +59,7 @@ class AuditReads(Protocol):
     def last(self) -> AuditRow | None: ...
 
     def head(self) -> AuditHead:
-        """Where the log ends; position 0 when nothing was ever logged."""
+        """The end of the log; position 0 for an empty log."""
         ...
 
     def after(self, position: int, limit: int) -> list[AuditRow]:
@@ -67,23 +67,23 @@ class AuditReads(Protocol):
         ...
 
     def about(self, object: bytes, operations: Sequence[str], limit: int) -> list[AuditRow]:
-        """Lines of these operations that name an object, newest first. Looks at the whole log."""
+        """Lines of these operations that name an object, newest first. Reads the whole log."""
         ...
 
 
 class AuditWrites(AuditReads, Protocol):
     def append(self, row: AuditRow, code: bytes = b"") -> None:
-        """Adds a line; `code` is that of the head it makes."""
+        """Adds a line; `code` is the code of the head it makes."""
         ...
 
 
 class ProposalReads(Protocol):
     def get(self, id: UUID) -> ProposalRow | None:
-        """Whatever became of it. In a transaction nobody else answers it before that ends."""
+        """A proposal, answered or not. In a transaction it is locked against other answers until the end."""
         ...
 
     def waiting(self, person: bytes, spaces: Sequence[UUID], now: int, limit: int) -> list[ProposalRow]:
-        """Those that ask this person or concern one of these spaces, and still can be answered; newest first."""
+        """Proposals that ask this person or concern one of these spaces and can still be answered, newest first."""
         ...
 
 
@@ -91,15 +91,15 @@ class ProposalWrites(ProposalReads, Protocol):
     def insert(self, row: ProposalRow) -> None: ...
 
     def answer(self, id: UUID, answer: int) -> bool:
-        """Keeps the answer and removes what was sealed; False when it was answered before."""
+        """Stores the answer and removes the sealed call; False when it was answered before."""
         ...
 
     def delete_before(self, moment: int, limit: int) -> int:
-        """Removes those that expired before a moment, answered or not."""
+        """Removes proposals that expired before a moment, answered or not."""
         ...
 
     def delete_of(self, principal: bytes) -> int:
-        """Removes those that ask a principal or that it made."""
+        """Removes proposals that a principal made or is asked to answer."""
         ...
 
     def delete_entry(self, space: UUID, number: int) -> int: ...
@@ -108,19 +108,19 @@ class ProposalWrites(ProposalReads, Protocol):
 
 
 class CopyReads(Protocol):
-    """Whole tables in pages, for moving a store to another backend. Names no caller: it serves who owns the store, and
-    rows stay sealed as they are. What other contracts list whole (keys, grants, rules, audit, models) is not here."""
+    """Whole tables in pages, for moving a store to another backend. Rows stay sealed. Tables that other contracts
+    list whole (keys, grants, rules, audit, models) are not here."""
 
     def spaces(self, after: UUID | None, limit: int) -> list[WholeSpace]:
-        """In the order of ids."""
+        """Spaces in the order of ids."""
         ...
 
     def entries(self, space: UUID, after: int, limit: int) -> list[EntryRow]:
-        """In whatever state, by number."""
+        """Entries in any state, by number."""
         ...
 
     def revisions(self, space: UUID, after: tuple[int, int], limit: int) -> list[RevisionRow]:
-        """By number and revision."""
+        """Revisions by number and revision."""
         ...
 
     def names(self, after: bytes, limit: int) -> list[NameRow]: ...
@@ -128,19 +128,19 @@ class CopyReads(Protocol):
     def members(self, space: UUID) -> list[MemberRow]: ...
 
     def receipts(self, after: tuple[bytes, bytes], limit: int) -> list[ReceiptRow]:
-        """By principal and key."""
+        """Receipts by principal and key."""
         ...
 
 
 class CopyWrites(Protocol):
-    """Rows as another store had them. Each adds, or replaces what is there."""
+    """Rows exactly as another store had them. Each call adds a row or replaces it."""
 
     def put_space(self, space: WholeSpace) -> None: ...
 
     def put_key(self, row: KeyRow) -> None: ...
 
     def put_entry(self, space: UUID, row: EntryRow) -> None:
-        """With its labels while it is live, and without any earlier revision."""
+        """Puts an entry, with its labels while it is live, without earlier revisions."""
         ...
 
     def put_model(self, row: ModelRow) -> None: ...

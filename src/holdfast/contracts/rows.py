@@ -14,7 +14,7 @@ ALWAYS_INJECT = 1
 ENCRYPTED = 2
 QUARANTINED = 4
 GUEST = 8
-"""The entry lies outside its owner's own space and sessions: what `kept_elsewhere` counts."""
+"""Flag of an entry outside its owner's own space and sessions, which `kept_elsewhere` counts."""
 
 LABEL_BYTES = 8
 
@@ -33,7 +33,7 @@ class EntryRow(NamedTuple):
     born: int
     """The space's sequence number at creation."""
     seq: int
-    """The space's sequence number of the head: newest first means highest first, whatever clocks say."""
+    """The space's sequence number of the head. Newest first means highest first, whatever clocks say."""
     created_us: int
     updated_us: int
     expires_us: int | None
@@ -43,7 +43,7 @@ class EntryRow(NamedTuple):
     """Number of index terms; 0 when the entry is not indexed."""
     key_id: int
     labels: bytes
-    """Blind slash-prefixes, category and tags, 8 bytes each: kept so that a row can be removed without its key."""
+    """Blind slash-prefixes, category and tags, 8 bytes each. Stored, so that a row can be removed without its key."""
     sealed: bytes
 
     def is_over(self, now: int) -> bool:
@@ -64,13 +64,13 @@ class RevisionRow(NamedTuple):
 
 
 class MovedRow(NamedTuple):
-    """An entry changed since a moment, and the place it had then."""
+    """An entry changed after a moment, and its sequence number at that moment."""
 
     was: int
     row: EntryRow
 
 
-class PlacedRow(NamedTuple):
+class EntryAddress(NamedTuple):
     """An entry found without naming its space (sweep)."""
 
     space: UUID
@@ -97,18 +97,18 @@ class SpaceCounts(NamedTuple):
 
 
 class SpaceState(NamedTuple):
-    """Three counters that only grow. While they stand still, what was read of a space's entries still holds."""
+    """Three counters that only grow. While they are unchanged, a snapshot of the space is current."""
 
     seq: int
     """Grows with every new revision."""
     removed: int
     """Grows when an entry leaves or comes back: trash, restore, purge, a new seal."""
     settled: int
-    """Grows when something derived was added."""
+    """Grows when a derived row was added."""
 
 
 class WholeSpace(NamedTuple):
-    """A space with its counters, as it is moved to another store."""
+    """A space with its counters, for moving it to another store."""
 
     row: SpaceRow
     counts: SpaceCounts
@@ -123,7 +123,8 @@ class NameRow(NamedTuple):
 
 
 class KeyRow(NamedTuple):
-    """A data key, wrapped by the master key named `master`. Destroying the row makes what it sealed unreadable."""
+    """A data key, wrapped by the master key named `master`. Without the row, everything sealed under the key is
+    unreadable."""
 
     space: UUID
     key_id: int
@@ -133,7 +134,7 @@ class KeyRow(NamedTuple):
 
 
 class KeyUse(NamedTuple):
-    """How many messages were sealed under a data key, as far as processes have told."""
+    """The number of messages sealed under a data key, as far as processes have reported."""
 
     space: UUID
     key_id: int
@@ -151,7 +152,7 @@ class GrantRow(NamedTuple):
 
 
 class MemberRow(NamedTuple):
-    """One line of a chat's participants or a system's access list."""
+    """One line of a chat's participants or of a system's access list."""
 
     member: bytes
     level: int
@@ -165,7 +166,7 @@ class RuleRow(NamedTuple):
 
 
 class AgentRow(NamedTuple):
-    """What an agent's memory may be used for. `owner` is empty when nobody's."""
+    """The settings of an agent's memory. `owner` is empty when the agent belongs to nobody."""
 
     agent: bytes
     owner: bytes
@@ -178,7 +179,7 @@ class AgentRow(NamedTuple):
 
 
 class ReceiptRow(NamedTuple):
-    """What an idempotency key was answered, sealed. It goes with the entry it is about; `number` 0: about none."""
+    """The sealed answer to an idempotency key. It is removed with the entry it is about; `number` 0 means none."""
 
     principal: bytes
     key: bytes
@@ -190,8 +191,8 @@ class ReceiptRow(NamedTuple):
 
 
 class ProposalRow(NamedTuple):
-    """What waits for a person's yes; the call and the text shown are sealed, bound to the other columns but `answer`.
-    `person` is empty when nobody in particular is asked, `number` 0 when no entry is concerned."""
+    """A call that waits for a person's approval. Call and text shown are sealed, bound to the other columns but
+    `answer`. `person` is empty when nobody in particular is asked; `number` 0 means no entry."""
 
     id: UUID
     person: bytes
@@ -223,7 +224,7 @@ class AuditRow(NamedTuple):
 
 
 class AuditHead(NamedTuple):
-    """Where the audit log ends. `code` is keyed over the other two, so that lines cut off show."""
+    """The end of the audit log. `code` is keyed over the other two, so that lines cut off show."""
 
     position: int = 0
     link: bytes = b""
@@ -231,8 +232,8 @@ class AuditHead(NamedTuple):
 
 
 class IndexText(NamedTuple):
-    """Blind terms of an entry, separated by blanks, one string a field. Within a field sorted, in the body each chunk
-    by itself, so that neither order nor phrases are kept."""
+    """Blind terms of an entry, one string for each field, separated by blanks. They are sorted within a field, in the
+    body within each chunk, so that neither order nor phrases are stored."""
 
     hint: str
     tags: str
@@ -242,22 +243,23 @@ class IndexText(NamedTuple):
 
 PLACE_NUMBER_SHIFT = 27
 PLACE_FIELD_SHIFT = 20
-"""How a place in the word index is packed: number, Unicode of the field's first letter (7 bits), terms before it."""
+"""Shifts that pack a place in the word index: entry number, Unicode of the field's first letter (7 bits), terms
+before it."""
 
 
-class LexiconRow(NamedTuple):
-    """The word index of one entry: its blind terms as numbers, those of hint, tags, key and body one after another."""
+class WordTableRow(NamedTuple):
+    """The word index of one entry: blind terms as numbers, those of hint, tags, key and body concatenated."""
 
     number: int
     tags_from: int
-    """How many terms come before those of the tags; likewise the next two."""
+    """The number of terms before those of the tags; likewise the next two."""
     key_from: int
     body_from: int
     terms: Sequence[int]
 
 
 class OutlineRow(NamedTuple):
-    """What ranking needs of a live, indexed entry besides its words and what is derived from it."""
+    """The columns of a live, indexed entry that ranking needs besides terms and derived rows."""
 
     number: int
     partition: int
@@ -271,7 +273,7 @@ class OutlineRow(NamedTuple):
 
 
 class DerivedRow(NamedTuple):
-    """What was derived from one revision of an entry: signals, and the vector of a model (0: signals alone)."""
+    """Features derived from one revision of an entry, and its vector for a model (0: features alone)."""
 
     number: int
     model: int
@@ -279,13 +281,12 @@ class DerivedRow(NamedTuple):
     key_id: int
     sealed: bytes
     vector: bytes = b""
-    """Where the backend can compare vectors itself (Store.vectors): the vector once more, in half precision, rotated by
-    the space's key. It is written, and compared, but never read: the vector itself lies in `sealed`, behind the
-    signals."""
+    """The vector in half precision, rotated by the space's key, where the backend compares vectors itself
+    (Store.vectors). It is written and compared, but never read: `sealed` holds the vector behind the features."""
 
 
 FEATURES_ONLY = 0
-"""The model of what is derived without one."""
+"""The model number of features derived without an embedder."""
 
 
 class ModelRow(NamedTuple):
@@ -296,7 +297,7 @@ class ModelRow(NamedTuple):
     dimensions: int
     state: str
     overlap: float | None
-    """Share of the nearest ten that it has in common with the model it follows or followed, on a sample."""
+    """The share of the nearest ten that it has in common with the other model of a change, on a sample."""
     created_us: int
 
 
@@ -305,9 +306,9 @@ SERVING = "serving"
 FOLLOWING = "following"
 """Its vectors are being made; it serves once all are there."""
 HELD = "held"
-"""All are there, but they agree too little with the serving ones: a person decides."""
+"""All are there, but agree too little with the serving ones: a person decides."""
 FORMER = "former"
-"""It served before; its vectors are kept so that one can go back."""
+"""It served before; its vectors are kept, so that one can go back."""
 
 
 BEFORE_ALL_TIME = -1
@@ -315,16 +316,16 @@ BEFORE_ALL_TIME = -1
 
 
 class Visible(NamedTuple):
-    """What one caller may see of one space at one moment. Backends apply it before any limit."""
+    """The part of one space that one caller may see at one moment. Backends apply it before any limit."""
 
     space: UUID
     partitions: tuple[int, ...]
     viewer: bytes
     now: int
     private: frozenset[int] = frozenset()
-    """Of these partitions only the viewer's own rows."""
+    """Partitions of which only the viewer's own rows are visible."""
 
     @property
     def with_expired(self) -> Visible:
-        """The same, and what has expired but still waits for the sweep."""
+        """A copy that also shows expired entries, which wait for the sweep."""
         return self._replace(now=BEFORE_ALL_TIME)

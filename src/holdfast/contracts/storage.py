@@ -1,7 +1,7 @@
-"""What the engine needs from a storage backend. Backends hold sealed rows and never see readable text.
+"""The interface of a storage backend. Backends hold sealed rows and never see readable text.
 
-Reads come from the last committed state. Every read of entries takes `visible` and applies it before its limit;
-the few that do not (sweep, rotation, holdings of a principal) say why. Absence is None or an empty list. Inside a
+Reads come from the last committed state. Every read of entries takes `visible` and applies it before its limit; the
+few that do not (sweep, rotation, holdings of a principal) say why. Absence is None or an empty list. Inside a
 transaction the same reads see its own writes; a job reads through its transaction, not through the store. Errors of
 the driver arrive translated: Unavailable, StorageFull, Backend."""
 
@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, Union
 from uuid import UUID
 
 from holdfast.contracts.index import (
     DerivedReads,
     DerivedWrites,
-    LexiconReads,
     ModelReads,
     ModelWrites,
     OutlineReads,
@@ -23,6 +22,7 @@ from holdfast.contracts.index import (
     TermReads,
     TermWrites,
     VectorReads,
+    WordTableReads,
 )
 from holdfast.contracts.records import (
     AgentReads,
@@ -37,13 +37,13 @@ from holdfast.contracts.records import (
     ReceiptWrites,
 )
 from holdfast.contracts.rows import (
+    EntryAddress,
     EntryRow,
     GrantRow,
     KeyRow,
     KeyUse,
     MemberRow,
     MovedRow,
-    PlacedRow,
     RevisionRow,
     RuleRow,
     SpaceCounts,
@@ -53,6 +53,7 @@ from holdfast.contracts.rows import (
 )
 
 T = TypeVar("T")
+S = TypeVar("S")
 
 
 class EntryReads(Protocol):
@@ -61,11 +62,11 @@ class EntryReads(Protocol):
         ...
 
     def by_number(self, visible: Visible, number: int) -> EntryRow | None:
-        """The live entry."""
+        """The live entry with this number."""
         ...
 
     def trashed_by_number(self, visible: Visible, number: int) -> EntryRow | None:
-        """The entry if it lies in the trash."""
+        """The entry with this number if it is in the trash."""
         ...
 
     def page(
@@ -78,16 +79,17 @@ class EntryReads(Protocol):
         self, visible: Visible, labels: Sequence[bytes] | None, since: int, before: int, limit: int
     ) -> list[MovedRow]:
         """Live entries that existed at sequence `since`, changed after it, and then stood below `before`; highest
-        former place first. With them a page after a cursor shows every entry once, however much is written."""
+        former position first. With them, pages after a cursor show every entry once, however much is written
+        meanwhile."""
         ...
 
     def shown(self, visible: Visible, numbers: Sequence[int]) -> list[EntryRow]:
-        """The live ones among these, in no stated order."""
+        """The live entries among these numbers, in no stated order."""
         ...
 
     def flagged(self, visible: Visible, limit: int) -> list[EntryRow]:
-        """Live entries that always apply, newest change first; neither quarantined ones nor those a client encrypted.
-        Costs a look at the space's rows, not at what is sealed in them."""
+        """Live entries that always apply, newest change first, without quarantined and client-encrypted ones. Reads
+        the space's rows, but opens no seal."""
         ...
 
     def quarantined(self, visible: Visible, limit: int) -> list[EntryRow]:
@@ -115,24 +117,23 @@ class EntryReads(Protocol):
         ...
 
     def count_locked(self, visible: Visible, readable: Sequence[int]) -> int:
-        """Live entries whose key id is none of these."""
+        """Live entries under other keys than these."""
         ...
 
     def kept_elsewhere(self, owner: bytes) -> int:
-        """Entries of an owner in spaces that are not their own. Names no space: it counts across all, shows none."""
+        """Counts an owner's entries outside their own spaces, across all spaces; shows none of them."""
         ...
 
-    def expired(self, now: int, limit: int, without: Sequence[UUID] = ()) -> list[PlacedRow]:
-        """Entries past their expiry, but for those of some spaces, for the sweep. Names no space: it serves the store,
-        not a caller."""
+    def expired(self, now: int, limit: int, without: Sequence[UUID] = ()) -> list[EntryAddress]:
+        """Expired entries outside the spaces in `without`. Takes no `visible`: it serves the sweep, not a caller."""
         ...
 
-    def trashed_before(self, moment: int, limit: int, without: Sequence[UUID] = ()) -> list[PlacedRow]:
-        """Entries trashed before a moment, but for those of some spaces, for the sweep."""
+    def trashed_before(self, moment: int, limit: int, without: Sequence[UUID] = ()) -> list[EntryAddress]:
+        """Entries trashed before a moment, outside the spaces in `without`, for the sweep."""
         ...
 
     def by_numbers(self, space: UUID, numbers: Sequence[int]) -> list[EntryRow]:
-        """Entries in whatever state, for the sweep that removes them."""
+        """Entries in any state, for the sweep that removes them."""
         ...
 
     def sealed_with(self, space: UUID, key_id: int, after: int, limit: int) -> list[EntryRow]:
@@ -150,15 +151,16 @@ class EntryReads(Protocol):
 
 class EntryWrites(EntryReads, Protocol):
     def insert(self, space: UUID, row: EntryRow) -> bool:
-        """A new live entry. False when its number is taken; Conflict when its (key, partition, owner) is."""
+        """Adds a live entry. False when its number is taken; Conflict when its (key, partition, owner) is."""
         ...
 
     def revise(self, space: UUID, row: EntryRow, superseded: RevisionRow | None) -> None:
-        """Puts a new head in place of the current one; with `superseded` the old head is kept as history."""
+        """Replaces the head; `superseded` adds the old head to the history."""
         ...
 
     def restate(self, space: UUID, row: EntryRow) -> None:
-        """Rewrites an entry without a new revision: state, key or seal changed. Labels show only while it is live."""
+        """Rewrites an entry after a change of state, key or seal, without a new revision; labels only while it is
+        live."""
         ...
 
     def add_revision(self, space: UUID, row: RevisionRow) -> None:
@@ -166,15 +168,15 @@ class EntryWrites(EntryReads, Protocol):
         ...
 
     def prune(self, space: UUID, number: int, below: int) -> int:
-        """Removes superseded revisions below this number and says how many there were."""
+        """Removes superseded revisions below this number and returns how many there were."""
         ...
 
     def delete(self, space: UUID, numbers: Sequence[int]) -> int:
-        """Removes entries, live or trashed, with revisions and labels; needs no key. Says how many there were."""
+        """Removes entries in any state, with revisions and labels, and returns how many there were. Needs no key."""
         ...
 
     def delete_space(self, space: UUID) -> int:
-        """Removes every entry of a space with revisions and labels; needs no key. Says how many there were."""
+        """Removes every entry of a space with revisions and labels, and returns how many there were. Needs no key."""
         ...
 
 
@@ -188,7 +190,7 @@ class SpaceReads(Protocol):
         ...
 
     def all_after(self, after: UUID | None, limit: int) -> list[SpaceRow]:
-        """Every space in the order of ids: for rotation and administration."""
+        """Every space in the order of ids, for rotation and administration."""
         ...
 
     def counts(self, space: UUID) -> SpaceCounts | None: ...
@@ -196,11 +198,11 @@ class SpaceReads(Protocol):
     def state(self, space: UUID) -> SpaceState | None: ...
 
     def states(self, spaces: Sequence[UUID]) -> list[SpaceState | None]:
-        """Of each of these, in this order."""
+        """The state of each of these spaces, in this order."""
         ...
 
     def totals(self) -> tuple[int, int]:
-        """How many spaces and entries there are, trash included."""
+        """The numbers of spaces and entries, trash included."""
         ...
 
 
@@ -216,7 +218,7 @@ class SpaceWrites(SpaceReads, Protocol):
         ...
 
     def count_settled(self, space: UUID) -> None:
-        """Something derived was added."""
+        """Counts that a derived row was added."""
         ...
 
     def use_key(self, space: UUID, key_id: int) -> None:
@@ -226,19 +228,19 @@ class SpaceWrites(SpaceReads, Protocol):
     def mark_listed(self, space: UUID) -> None: ...
 
     def empty(self, space: UUID) -> None:
-        """Sets the counts to zero; the sequence goes on."""
+        """Sets the counts to zero; sequence numbers go on."""
         ...
 
 
 class NameReads(Protocol):
-    """Readable principals, sealed, found by their blind id."""
+    """Readable principals, sealed, by their blind id."""
 
     def get(self, blind: bytes) -> bytes | None: ...
 
 
 class NameWrites(NameReads, Protocol):
     def put(self, blind: bytes, sealed: bytes) -> None:
-        """Keeps the first one."""
+        """Stores a name, unless there is one."""
         ...
 
 
@@ -248,8 +250,8 @@ class KeyReads(Protocol):
         ...
 
     def with_current(self, space: UUID) -> tuple[list[KeyRow], int | None]:
-        """The data keys of a space, oldest first, and the id of the one that writes use, as of one moment; None when
-        there is no such space."""
+        """The data keys of a space, oldest first, and the id of the one for writes (None: no such space), read
+        together."""
         ...
 
     def not_under(self, master: bytes, limit: int) -> list[KeyRow]:
@@ -257,7 +259,7 @@ class KeyReads(Protocol):
         ...
 
     def most_used(self, limit: int) -> list[KeyUse]:
-        """The keys of the whole store under which most was sealed."""
+        """The most used keys of the whole store."""
         ...
 
 
@@ -267,7 +269,7 @@ class KeyWrites(KeyReads, Protocol):
     def rewrap(self, row: KeyRow) -> None: ...
 
     def add_uses(self, space: UUID, key_id: int, uses: int) -> None:
-        """Counts messages sealed under a key; nothing when the key is gone."""
+        """Counts messages sealed under a key; does nothing when the key is gone."""
         ...
 
     def delete(self, space: UUID, key_id: int | None = None) -> int:
@@ -295,11 +297,11 @@ class GrantWrites(GrantReads, Protocol):
 
 class MemberReads(Protocol):
     def levels(self, space: UUID, members: Sequence[bytes]) -> list[MemberRow]:
-        """The lines of a list that name one of these members."""
+        """The lines of an access list that name one of these members."""
         ...
 
     def lists_with(self, members: Sequence[bytes]) -> list[UUID]:
-        """The spaces whose list names one of these members."""
+        """The spaces whose access list names one of these members."""
         ...
 
 
@@ -316,7 +318,7 @@ class RuleWrites(RuleReads, Protocol):
 
 
 class Leases(Protocol):
-    """Who does some work in a space, and until when, so that many nodes share it."""
+    """Leases on work in a space until a moment, so that many nodes share it."""
 
     def take(self, space: UUID, work: str, holder: str, now: int, until: int) -> bool:
         """Takes or prolongs a lease; False, without waiting, while another holder has it or takes it."""
@@ -326,7 +328,7 @@ class Leases(Protocol):
 
 
 class Transaction(Protocol):
-    """One atomic change. Whatever it does is on disk when the write is acknowledged, or not at all."""
+    """One atomic change, on disk as a whole when the write is acknowledged, or not at all."""
 
     @property
     def entries(self) -> EntryWrites: ...
@@ -360,23 +362,39 @@ class Transaction(Protocol):
     def audit(self) -> AuditWrites: ...
 
     def erase(self, *, wait: bool = True) -> None:
-        """Asks that what this transaction removed is gone from every byte before it is acknowledged, or soon after."""
+        """Erases removed rows from every byte: before the write is acknowledged, or soon after."""
         ...
 
 
-Job = Callable[[Transaction], T]
+class Job(Generic[T]):
+    """A write that is checked and ready: `run` does it in one transaction. It may run again in a new transaction
+    before it is answered, so it has no effect but on the transaction. A refusal that is returned, not raised, is raised
+    to the caller after the commit."""
 
+    __slots__ = ("run",)
 
-class Unprepared(Generic[T]):
-    """A job that is still to be prepared, by whoever runs it: one who runs many may prepare them all first."""
-
-    __slots__ = ("prepare",)
-
-    def __init__(self, prepare: Callable[[], Job[T]]) -> None:
-        self.prepare = prepare
+    def __init__(self, run: Callable[[Transaction], T]) -> None:
+        self.run = run
 
     def __call__(self, tx: Transaction) -> T:
-        return self.prepare()(tx)
+        return self.run(tx)
+
+    def then(self, show: Callable[[T], S]) -> Job[S]:
+        """A job that does the same write and shows its answer in another form."""
+        return Job(lambda tx: show(self.run(tx)))
+
+
+class LongJob(Generic[T]):
+    """Work in several transactions, which runs to its end in the calling thread."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: Callable[[], T]) -> None:
+        self.run = run
+
+
+Result = Union[T, Job[T], LongJob[T]]  # noqa: UP007 - a type alias with a variable
+"""The result of a call: its answer, or the job that makes it."""
 
 
 class Store(Protocol):
@@ -394,22 +412,22 @@ class Store(Protocol):
     def copies(self) -> CopyReads: ...
     @property
     def ahead(self) -> StatesAhead | None:
-        """None where an answer is there as soon as it is asked for."""
+        """None where reads return as soon as they are asked for."""
         ...
 
     @property
-    def lexicon(self) -> LexiconReads | None:
-        """None where a word is found so quickly that nothing is gained by opening all of them."""
+    def word_table(self) -> WordTableReads | None:
+        """None where single terms are found so fast that reading the whole index gains nothing."""
         ...
 
     @property
     def vectors(self) -> VectorReads | None:
-        """None where vectors are only compared by who opens them."""
+        """None where the backend does not compare vectors."""
         ...
 
     @property
     def leases(self) -> Leases | None:
-        """None where workers are few and near: doing something twice then costs less than asking first."""
+        """None where workers are few and near: doing work twice then costs less than taking a lease."""
         ...
 
     @property
@@ -435,65 +453,28 @@ class Store(Protocol):
 
     @property
     def remote(self) -> bool:
-        """Whether answers come over a network: who must not wait asks in a thread."""
-        ...
-
-    @property
-    def crowded(self) -> bool:
-        """Whether one thread commits for many callers and may prepare for them too: while they take turns at it, the
-        interpreter goes from core to core. What is read meanwhile is what was committed before."""
+        """True when answers come over a network; callers that must not wait use a thread."""
         ...
 
     @property
     def unclean(self) -> bool:
-        """Whether something that was removed still waits to be erased from every byte."""
+        """True while something removed still waits to be erased from every byte."""
         ...
 
-    def submit(self, job: Job[T]) -> Future[T]:
-        """Runs the job in a transaction; the future holds its result once that is durable, or its error. A job may be
-        run again in a new transaction before it is answered, so it must have no effect but on the transaction."""
+    def submit(self, run: Callable[[Transaction], T]) -> Future[T]:
+        """Runs this in a transaction; the future gets its result once that is durable, or its error. It may run
+        again in a new transaction before that, so it must have no effect but on the transaction."""
         ...
 
-    def submit_to(self, job: Job[T], answer: Answer[T]) -> None:
-        """The same for whoever has a place of its own for the outcome: a future costs more than a short job."""
-        ...
-
-    def write(self, job: Job[T]) -> T:
-        """Runs the job in a transaction and returns its result once that is durable."""
+    def write(self, run: Callable[[Transaction], T]) -> T:
+        """Runs this in a transaction and returns its result once that is durable."""
         ...
 
     def tidy(self) -> bool:
-        """A little of the work that keeps looking up words quick, for quiet moments; True while there is more.
-        Changes no answer, and other writers wait for milliseconds at most."""
+        """Does a little of the work that keeps word lookups fast, in quiet moments; True while there is more. Changes
+        no answer, and delays other writers by milliseconds at most."""
         ...
 
     def close(self) -> None:
-        """Finishes what was submitted, then lets go of everything. A second call does nothing."""
+        """Finishes submitted jobs, then releases everything. A second call does nothing."""
         ...
-
-
-T_contra = TypeVar("T_contra", contravariant=True)
-R = TypeVar("R")
-
-
-class Answer(Protocol[T_contra]):
-    """Where the outcome of a job goes, told by a thread of the store: a future, or what stands for one."""
-
-    def set_running_or_notify_cancel(self) -> bool:
-        """False when nobody waits any more."""
-        ...
-
-    def set_result(self, result: T_contra) -> None: ...
-
-    def set_exception(self, exception: BaseException | None) -> None: ...
-
-    def tell(self) -> None:
-        """Comes after the outcome, and after those of all that were done with it: who waits is to look now. Woken in
-        between, they would take the interpreter from who still has others to answer."""
-        ...
-
-
-class Awaited(Future[R]):
-    """A future as an answer; who waits for it is told by the future itself."""
-
-    def tell(self) -> None: ...

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.crypto.keys import KEY_BYTES, Master, new_secret
-from holdfast.disk import on_disk
+from holdfast.disk import on_disk, sync_folder, write_atomically
 from holdfast.domain.errors import InvalidField
 
 try:
@@ -25,7 +24,7 @@ EPHEMERAL = "ephemeral"
 OFF = "off"
 SUFFIX = ".key"
 ENDING = "-key"
-"""As SQLite names what lies beside a database: `-wal`, `-shm`."""
+"""The style of SQLite's names for files beside a database, such as `-wal` and `-shm`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,33 +34,19 @@ class Masters:
     all: tuple[Master, ...]
     ephemeral: bool = False
     file: Path | None = None
-    """Where the first of them was read."""
+    """The file that the current master was read from, if any."""
 
 
-def own_key_file(database: Path) -> Path:
-    """Of one database alone: `notes.key` for `notes.db`, else the whole name and `-key`. Not `.key`, or `notes.sqlite`
-    would have the file of `notes.sqlite.db`."""
+def key_file_of(database: Path) -> Path:
+    """The key file of one database: `notes.key` for `notes.db`, else the whole name and `-key`. Not always `.key`, or
+    `notes.sqlite` would share the file of `notes.sqlite.db`."""
     if database.suffix == ".db":
         return database.with_suffix(SUFFIX)
     return database.with_name(database.name + ENDING)
 
 
-def shared_key_file(database: Path) -> Path:
-    """Where earlier versions kept the key, the same file for all databases that differ in their suffix alone."""
-    return database.with_suffix(SUFFIX)
-
-
-def key_file_of(database: Path) -> Path:
-    """Where the key of a store lies, or will be made. A store that was made with a shared file goes on with it; a new
-    one never joins."""
-    own, shared = own_key_file(database), shared_key_file(database)
-    with on_disk(own):
-        goes_on = not own.exists() and shared not in (own, database) and shared.exists() and is_made(database)
-    return shared if goes_on else own
-
-
 def is_made(database: Path) -> bool:
-    """Whether there is anything that a key may have sealed."""
+    """Returns True when the database holds anything that a key may have sealed."""
     return database.exists() and database.stat().st_size > 0
 
 
@@ -90,7 +75,7 @@ def parse_key(text: str) -> bytes:
 
 
 def _from_file(path: Path) -> tuple[Master, ...]:
-    """The key; made on first use. A key left by an unfinished rotation is accepted too."""
+    """The key in the file, which is made on first use, and the key that an unfinished rotation left."""
     if not path.exists():
         _create(path, new_secret())
         log.warning(
@@ -116,7 +101,7 @@ def next_key_file(path: Path) -> Path:
 
 @contextlib.contextmanager
 def rotating(path: Path) -> Iterator[None]:
-    """One process at a time replaces a key file. The lock file stays: removing it would let two in at once."""
+    """Lets one process at a time replace a key file. The lock file stays: removing it would let two in at once."""
     file = path.with_name(path.name + ".lock")
     with on_disk(file):
         handle = os.open(file, os.O_WRONLY | os.O_CREAT, 0o600)
@@ -131,7 +116,7 @@ def master_in(path: Path) -> Master:
 
 
 def stage_next_key(path: Path) -> Master:
-    """Writes the key that is to replace the current one, durably, before anything is wrapped with it."""
+    """Writes the next key durably, before any data key is wrapped with it."""
     waiting = next_key_file(path)
     if not waiting.exists():
         _create(waiting, new_secret())
@@ -139,43 +124,18 @@ def stage_next_key(path: Path) -> Master:
 
 
 def adopt_next_key(path: Path) -> None:
-    """The staged key becomes the key, in one step; another process may have done it already."""
+    """Replaces the key by the staged one in one step, unless another process has done it already."""
     with on_disk(path):
         with contextlib.suppress(FileNotFoundError):
             next_key_file(path).replace(path)
-        _sync_directory(path.parent)
+        sync_folder(path.parent)
 
 
 def copy_key_file(source: Path, target: Path) -> None:
-    """The same key beside another store; one that is there stays."""
+    """Puts a copy of a key beside another store, unless a key is there."""
     _create(target, parse_key(_read(source)))
 
 
 def _create(path: Path, secret: bytes) -> None:
     with on_disk(path):
-        _write(path, secret)
-
-
-def _write(path: Path, secret: bytes) -> None:
-    """Appears whole or not at all, 0600; when another process was quicker, its key stays."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle, draft = tempfile.mkstemp(prefix=path.name, dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(secret.hex() + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileExistsError):
-            os.link(draft, path)
-        _sync_directory(path.parent)
-    finally:
-        Path(draft).unlink()
-
-
-def _sync_directory(folder: Path) -> None:
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        write_atomically(path, f"{secret.hex()}\n".encode(), replace=False)

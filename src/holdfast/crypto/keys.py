@@ -1,4 +1,4 @@
-"""The hierarchy of keys: a master wraps one random data key a space; each purpose gets an HKDF sub-key of it."""
+"""The hierarchy of keys: a master key wraps the random data keys of spaces; each purpose has an HKDF sub-key."""
 
 from __future__ import annotations
 
@@ -15,18 +15,22 @@ from cryptography.hazmat.primitives.ciphers.modes import ECB
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from holdfast.bounded_cache import BoundedCache
+
 KEY_BYTES = 32
 NONCE_BYTES = 12
 TERM_BYTES = 6
-"""48 bits: within one space's vocabulary two words meet about never, and the index stays small."""
-_TERMS_BY_CIPHER = b"\x02"
-"""What a data key begins with whose space blinds words as blocks of a cipher; those made before have no such byte."""
+"""48 bits: collisions within one space's vocabulary are negligible, and the index stays small."""
+KNOWN_MARKS = 512
+"""Blind labels cached for each key: prefixes, categories and tags recur."""
+_DATA_KEY_FORMAT = b"\x02"
+"""The first byte of a data key's secret."""
 _WRAP = struct.Struct(">8s16sI")
 _WRAP_FORMAT = b"HFwrap01"
 
 
 class Master:
-    """A master key. Its id names it in the store without telling anything about it."""
+    """A master key. Its id names it in the store and reveals nothing about the secret."""
 
     __slots__ = ("_cipher", "id")
 
@@ -41,7 +45,7 @@ class Master:
         return nonce + self._cipher.encrypt(nonce, data_key, _WRAP.pack(_WRAP_FORMAT, space.bytes, key_id))
 
     def unwrap(self, space: UUID, key_id: int, wrapped: bytes) -> bytes | None:
-        """The data key, or None when this master did not wrap it (or someone touched it)."""
+        """Returns the data key, or None when this master did not wrap it or the bytes were changed."""
         try:
             return self._cipher.decrypt(
                 wrapped[:NONCE_BYTES], wrapped[NONCE_BYTES:], _WRAP.pack(_WRAP_FORMAT, space.bytes, key_id)
@@ -51,11 +55,10 @@ class Master:
 
 
 class DataKey:
-    """A space's data key, spread into one sub-key for each purpose. The hashes have taken their key already and are
-    copied for each use, which costs two thirds of starting one. `marks` remembers what was blinded."""
+    """The data key of a space, as one sub-key for each purpose. The hashes are keyed already and copied for each use,
+    which takes two thirds of the time of keying one. `marks` caches the blind labels that were made."""
 
     __slots__ = (
-        "blocks",
         "fingerprints",
         "key_id",
         "labels",
@@ -74,26 +77,23 @@ class DataKey:
 
     def __init__(self, space: UUID, key_id: int, secret: bytes, uses: list[int] | None = None) -> None:
         self.uses = [0] if uses is None else uses
-        """One number: messages sealed in this process and not yet counted in the store."""
-        by_cipher, secret = len(secret) > KEY_BYTES, secret[-KEY_BYTES:]
+        """A counter in a list: messages sealed in this process and not yet counted in the store."""
+        secret = secret[-KEY_BYTES:]
         self.space = space
         self.space_bytes = space.bytes
         self.key_id = key_id
         self.seal = AESGCM(_derive(secret, b"bodies"))
         self.lookups = blake2b(key=_derive(secret, b"lookups"), digest_size=16)
         self.labels = blake2b(key=_derive(secret, b"labels"), digest_size=8)
-        terms = _derive(secret, b"terms")
-        self.blocks = Cipher(AES(terms), ECB()).encryptor().update if by_cipher else None
-        """Enciphers the digests of many words at once, each a block of its own; equal ones are meant to stay equal."""
-        self.terms = None if by_cipher else blake2b(key=terms, digest_size=TERM_BYTES)
-        """For keys from before, a word at a time."""
+        self.terms = Cipher(AES(_derive(secret, b"terms")), ECB()).encryptor().update
+        """Enciphers the digests of many terms at once, each a block of its own: equal terms must give equal blinds."""
         self.fingerprints = blake2b(key=_derive(secret, b"fingerprints"), digest_size=16)
         rows = _derive(secret, b"rows")
         self.rows = blake2b(key=rows, digest_size=16)
         self.links = blake2b(key=rows, digest_size=20)
         self.vectors = AESGCM(_derive(secret, b"vectors"))
         self.rotation = _derive(secret, b"rotation")
-        self.marks: dict[str, bytes] = {}
+        self.marks: BoundedCache[str, bytes] = BoundedCache(KNOWN_MARKS)
 
 
 def new_secret() -> bytes:
@@ -101,7 +101,7 @@ def new_secret() -> bytes:
 
 
 def new_data_secret() -> bytes:
-    return _TERMS_BY_CIPHER + new_secret()
+    return _DATA_KEY_FORMAT + new_secret()
 
 
 def _derive(secret: bytes, purpose: bytes) -> bytes:

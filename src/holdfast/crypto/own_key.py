@@ -1,4 +1,4 @@
-"""A key that only a client has: what it encrypts here reaches an engine as a text that means nothing there."""
+"""A key that only a client has. An engine sees text encrypted with it as meaningless characters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _PURPOSE = b"holdfast client value\0"
 
 
 class OwnKey:
-    """Keep it as you keep a password: nobody can open without it what it has encrypted. It is never sent."""
+    """A client's own key. Keep it like a password: nothing encrypted with it opens without it, and it is never
+    sent."""
 
     __slots__ = ("_cipher", "_secret")
 
@@ -36,17 +37,17 @@ class OwnKey:
         return cls(secrets.token_bytes(KEY_BYTES))
 
     def hex(self) -> str:
-        """The key itself, to be kept somewhere safe."""
+        """The key itself, to be kept in a safe place."""
         return self._secret.hex()
 
     def encrypt(self, text: str, name: str) -> str:
-        """Bound to the name it is kept under: under another one it does not open."""
+        """Encrypts a text, bound to the name it is stored under: under another name it does not open."""
         nonce = secrets.token_bytes(NONCE_BYTES)
         sealed = nonce + self._cipher.encrypt(nonce, text.encode(), _PURPOSE + name.encode())
         return _FORMAT + base64.urlsafe_b64encode(sealed).decode()
 
     def decrypt(self, sealed: str, name: str) -> str:
-        """Locked when another key encrypted it, when it was kept under another name, or when somebody changed it."""
+        """Decrypts a text; Locked when it was encrypted with another key, stored under another name, or changed."""
         try:
             if not sealed.startswith(_FORMAT):
                 raise ValueError("not of this format")

@@ -1,5 +1,5 @@
-"""AES-256-GCM. What a ciphertext is bound to goes in as associated data: the tag covers it, so a ciphertext opens only
-beside the very bytes it was sealed beside. What these are for an entry is said in `storage.codec`."""
+"""AES-256-GCM with associated data: the tag covers it, so a ciphertext opens only beside the bytes it was sealed
+with. `storage.row_codec` says what these are for an entry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def seal(key: DataKey, bound: bytes, plain: bytes) -> bytes:
 
 
 def unseal(key: DataKey, bound: bytes, sealed: bytes) -> bytes | None:
-    """The plain bytes, or None when they were not sealed under this key beside these bytes."""
+    """Returns the plain bytes, or None when they were not sealed under this key beside these bytes."""
     try:
         return key.seal.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], bound)
     except (InvalidTag, ValueError):
@@ -30,7 +30,7 @@ def unseal(key: DataKey, bound: bytes, sealed: bytes) -> bytes | None:
 
 
 def seal_derived(key: DataKey, number: int, revision: int, model: int, plain: bytes) -> bytes:
-    """Seals what a model derived from one revision of an entry."""
+    """Seals features and vector derived from one revision of an entry."""
     nonce = fresh_bytes(NONCE_BYTES)
     key.uses[0] += 1
     return nonce + key.vectors.encrypt(nonce, plain, _derived(key, number, revision, model))
@@ -49,7 +49,7 @@ def _derived(key: DataKey, number: int, revision: int, model: int) -> bytes:
 
 
 def seal_blob(key: DataKey, purpose: bytes, plain: bytes) -> bytes:
-    """Seals something that is no entry (a name, a cursor), bound to what it is for."""
+    """Seals bytes other than an entry (a name, a cursor), bound to a purpose."""
     return seal(key, _blob(key, purpose), plain)
 
 

@@ -1,1 +1,1 @@
-"""What the product is, without I/O: principals, spaces, entries, grants, profiles, access, retention, errors."""
+"""The product without I/O: principals, spaces, entries, grants, profiles, access, retention, errors."""

@@ -1,4 +1,4 @@
-"""Who may do what where: one pure function. It runs before every operation; `sees` runs again on every row."""
+"""Access: one pure function decides on every operation, and `sees` checks every row again."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from holdfast.domain.space import Space, SpaceKind
 
 
 class Op(Enum):
-    """What an operation does to a space: its name, the level it needs, whether it shows entries, whether it writes."""
+    """An operation on a space: its name, the level it needs, whether it shows entries, whether it writes."""
 
     SEARCH = "search", Level.SEARCH, True, False
     READ = "read", Level.READ, True, False
     METADATA = "metadata", Level.READ, True, False
     CHANGE = "change", Level.READWRITE, True, True
-    """Of an entry that is there, which the answer shows."""
+    """A change of an existing entry, which the answer shows."""
     WRITE = "write", Level.READWRITE, False, True
     SHARE = "share", Level.READWRITE, False, True
     FORGET = "forget", Level.READWRITE, False, True
@@ -35,7 +35,7 @@ class Op(Enum):
 
 
 class Reason(Enum):
-    """Which step of the cascade answered."""
+    """The step of the cascade that decided."""
 
     OWN = "own"
     GRANT = "grant"
@@ -47,7 +47,7 @@ class Reason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is true of a caller and a space right now, read live by the operation that asks."""
+    """The facts about a caller and a space, read live for each operation."""
 
     grants: tuple[Grant, ...] = ()
     participant: bool = False
@@ -56,7 +56,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The revocable rules a caller's roles leave standing: ai.memory.read and ai.memory.manage."""
+    """The revocable rules that a caller's roles grant: ai.memory.read and ai.memory.manage."""
 
     read: bool = True
     manage: bool = True
@@ -82,8 +82,8 @@ def decide(
     rules: Rules = ALL_RULES,
     settings: AgentSettings = ALL_ON,
 ) -> Decision:
-    """The level the caller holds in the space, by the first live match; raises when it does not carry the operation.
-    No rule keeps anyone from forgetting their own data, nor does what an agent's owner has switched off."""
+    """The level that the caller holds in the space, by the first live match. Raises unless it is enough for the
+    operation. No rule, and no setting of an agent's owner, keeps anyone from forgetting their own data."""
     own = space.name.owner == caller.principal
     allowed = rules is ALL_RULES or ((rules.manage or not op.writes) and (rules.read or not op.shows))
     if not allowed and not (own and op is Op.FORGET):
@@ -138,27 +138,29 @@ def is_own(principal: Principal, space: Space) -> bool:
 
 
 def catalogue_level(level: str) -> Level:
-    """Reading a system in the catalogue lets one read and write its memories; managing it manages them."""
+    """Reading a system in the catalogue allows reading and writing its memories; managing it allows managing them."""
     return Level.MANAGE if level == "manage" else Level.READWRITE
 
 
 def may_delete(space: Space, level: Level, *, creator: bool) -> bool:
-    """Who made an entry may remove it with readwrite, anyone with manage; in a system space manage alone counts."""
+    """Authors may remove their entries with readwrite, others need manage. In a system space everyone needs
+    manage."""
     if level is Level.MANAGE:
         return True
     return creator and level is Level.READWRITE and space.kind is not SpaceKind.SYSTEM
 
 
 def may_share(decision: Decision) -> bool:
-    """A part in a chat or a session may end at any moment: no grant comes from it. In a system only managers give."""
+    """Participation in a chat or a session may end at any moment, so it gives no right to grant. In a system managers
+    alone grant."""
     if decision.reason is Reason.SYSTEM:
         return decision.level is Level.MANAGE
     return decision.reason in (Reason.OWN, Reason.GRANT)
 
 
 def may_flag(caller: Caller, space: Space, level: Level) -> bool:
-    """Always-apply steers every later turn of everyone who reads the space, so it needs a person who manages it, or the
-    yes of one; who is no person may decide for themselves alone."""
+    """An always-apply entry steers every later turn of all readers of the space. It needs a person who manages the
+    space, or the approval of one; others may set it for themselves alone."""
     if caller.confirmed_by is not None:
         return True
     alone = space.name.owner == caller.principal and space.kind is not SpaceKind.SHARED
@@ -166,8 +168,8 @@ def may_flag(caller: Caller, space: Space, level: Level) -> bool:
 
 
 def sees(caller: Caller, space: Space, entry: Entry, now: int) -> bool:
-    """The second look, on a row that came back from a store. That it lies in this space its seal has shown. What waits
-    for a person's approval people alone see, and no model sees what its client encrypted."""
+    """Checks a row that came back from a store again; its seal has proved the space. People alone see quarantined
+    entries, and no model sees client-encrypted ones."""
     if entry.expires_us is not None and entry.expires_us <= now:
         return False
     if entry.quarantined and not is_person(caller):
@@ -180,23 +182,23 @@ def sees(caller: Caller, space: Space, entry: Entry, now: int) -> bool:
 
 
 def sees_state(caller: Caller, revision: Revision) -> bool:
-    """The same of a state that an entry was in: what is clean now may have been quarantined, or encrypted, before."""
+    """Checks a former state of an entry, which may have been quarantined or encrypted then."""
     if revision.quarantined and not is_person(caller):
         return False
     return not (revision.encrypted and caller.door in MODEL_DOORS)
 
 
 MODEL_DOORS = frozenset({"mcp"})
-"""Where a model speaks, whoever lent it a token."""
+"""Interfaces that a model speaks through, whoever lent it a token."""
 
 
 def asks_as_model(caller: Caller) -> bool:
-    """Whether a model asks, and nobody has said yes to it yet."""
+    """Returns True when a model asks and no person has confirmed the call."""
     return caller.door in MODEL_DOORS and caller.confirmed_by is None
 
 
 def is_person(caller: Caller) -> bool:
-    """Whether a human being may be speaking: a user, not through the door of a model or of tool code."""
+    """Returns True when a human being may be speaking: a user, not through an interface of models or tools."""
     return (
         caller.principal.kind is PrincipalKind.USER
         and not is_unattended(caller)

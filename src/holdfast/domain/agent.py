@@ -1,4 +1,4 @@
-"""What an agent's memory may be used for, as its owner has set it."""
+"""The settings of an agent's memory, made by its owner."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class AgentSettings(NamedTuple):
     user: bool = True
     """The store of the user it works for."""
     default_ttl: int = 0
-    """Seconds that an entry of a store lives unless told otherwise; 0: for ever."""
+    """Default seconds to live of an entry in a store; 0: for ever."""
 
 
 ALL_ON = AgentSettings()
@@ -25,7 +25,7 @@ ALL_OFF = AgentSettings(enabled=False)
 
 @dataclass(frozen=True, slots=True)
 class AgentMemory:
-    """The settings of one agent, and whose it is."""
+    """The settings of one agent, and its owner."""
 
     agent: str
     owner: str | None

@@ -1,5 +1,5 @@
-"""Memory as prompt text. What was stored stands there as data: quoted, with who wrote it and when, inside a fence that
-no stored text can close, within a budget. Nothing here reads a store or a clock: equal content gives equal bytes."""
+"""Memory as prompt text. Stored text is quoted as data, with author and date, inside a fence that it cannot close,
+within a budget. Nothing here reads a store or a clock: equal content gives equal bytes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ INDEX_LINES = 200
 INDEX_BYTES = 25 * KIB
 
 SUMMARISED = (Partition.FACTS, Partition.NOTES)
-"""The rooms that a summary counts."""
+"""The partitions that a summary counts."""
 RECENT_KEYS = 5
 UNCATEGORIZED = "uncategorized"
 
@@ -51,7 +51,7 @@ _BLANK = "\u115f\u1160\u3164\uffa0"
 _ODD = re.compile(rf"[^\w !#$%'()*+,\-./:;=?@\[\]^{{|}}~]|[{_BLANK}]")
 _MARKUP = frozenset('"\\<>`&')
 _BECOMES_MARKUP = frozenset("\u1fef\u226e\u226f\ufe60\ufe64\ufe65\ufe68\uff02\uff06\uff1c\uff1e\uff3c\uff40")
-"""What Unicode normalisation in a host would turn into one of those."""
+"""Characters that Unicode normalisation in a host would turn into markup."""
 _UNSEEN = frozenset(
     chr(code)
     for first, last in (
@@ -66,26 +66,26 @@ _UNSEEN = frozenset(
     )
     for code in range(first, last + 1)
 )
-"""What Unicode calls a mark or a symbol but nobody sees. Other unseen characters (controls, bidi, zero width, tags,
-separators, private use) are those that are not printable."""
+"""Marks and symbols of Unicode that are invisible. Other invisible characters (controls, bidi, zero width, tags,
+separators, private use) are not printable."""
 _ESCAPED = _MARKUP | _BECOMES_MARKUP | _UNSEEN | frozenset(_BLANK)
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Prompt text, and what did not get into it."""
+    """Prompt text, and counts of the parts left out."""
 
     text: str
     tokens: int = 0
-    """An estimate: a token for every three bytes, begun ones too."""
+    """An estimate: one token for every three bytes, rounded up."""
     left_out: int = 0
-    """Always-apply entries, index lines and categories; at least so many."""
+    """The least number of always-apply entries, index lines and categories left out."""
     note: str | None = None
 
     @property
     def digest(self) -> str:
-        """Equal for equal texts: for an ETag, or to see whether a prompt cache still holds."""
+        """A digest of the text, for an ETag, or to see whether a prompt cache is still valid."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:32]
 
 
@@ -97,17 +97,17 @@ class Category:
 
 
 class Part(NamedTuple):
-    """One part of the text: lines in the order in which they get a place."""
+    """One part of the text, its most important lines first."""
 
     heading: str
     one: str
-    """What a line is called where it is left out, and several of them."""
+    """The noun for one line that is left out, and for several."""
     several: str
     lines: Sequence[str]
     beyond: int = 0
-    """How many more there are than the part may show."""
+    """The number of lines beyond those the part may show."""
     uncounted: bool = False
-    """Whether there are more still, which nobody counted."""
+    """True when there are more still, which nobody counted."""
 
 
 def check_budget(budget: object) -> int:
@@ -123,7 +123,7 @@ def check_budget(budget: object) -> int:
 
 
 def estimate_tokens(text: str) -> int:
-    """Tokenizers make a token of about four bytes of English and of three or more of most other writing."""
+    """Tokenizers make a token of about four bytes of English, and of three or more of most other writing."""
     return -(-_size(text) // TOKEN_BYTES)
 
 
@@ -143,12 +143,12 @@ def seen(text: str) -> str:
 
 
 def shown_category(category: str) -> str:
-    """What calls itself history is none: only the engine writes that, and elsewhere."""
+    """A category for display. A stored one cannot call itself history, which only the engine writes."""
     return category if category and category not in RESERVED_HEADS else UNCATEGORIZED
 
 
 def by_category(named: Iterable[tuple[str, str]]) -> tuple[Category, ...]:
-    """Pairs of category and key, newest first, as counts with the newest keys, by name."""
+    """Counts of (category, key) pairs by category, with the newest keys; pairs come newest first."""
     keys: dict[str, list[str]] = {}
     for category, key in named:
         keys.setdefault(shown_category(category), []).append(key)
@@ -156,7 +156,7 @@ def by_category(named: Iterable[tuple[str, str]]) -> tuple[Category, ...]:
 
 
 def always_line(entry: Entry, elsewhere: Space | None) -> str:
-    """What an entry says, and where it comes from; `elsewhere` is its space unless that is the reader's own."""
+    """The text of an entry with its source; `elsewhere` is its space unless that is the reader's own."""
     origin = [f"{_KINDS[entry.partition]} {quoted(entry.key)}", _written(entry)]
     if entry.speaker:
         origin.append(f"said by {quoted(entry.speaker)}")
@@ -170,14 +170,14 @@ def by_name(files: Iterable[Entry]) -> list[Entry]:
 
 
 def index_lines(files: Iterable[Entry]) -> list[str]:
-    """Name and description of each file, by name, up to the size an index may have."""
+    """Names and descriptions of files, by name, up to the size of an index."""
     return within_index(
         f"- {quoted(file.key)}: {quoted(file.hint)} ({_written(file)})" for file in by_name(files)
     )
 
 
 def within_index(lines: Iterable[str]) -> list[str]:
-    """The first lines, as many and as large as an index may be."""
+    """The first lines that fit the number and size limits of an index."""
     kept: list[str] = []
     size = 0
     for line in islice(lines, INDEX_LINES):
@@ -194,7 +194,7 @@ def category_line(category: Category, *, at_least: bool) -> str:
 
 
 def fenced(parts: Sequence[Part], locked: int, budget: int) -> Context:
-    """The parts in their order, each line that still fits. The fence, the caution and the note always do."""
+    """Joins the parts in order, with every line that still fits. Fence, caution and note always fit."""
     nothing_shown = [(part, ()) for part in parts]
     room = budget * TOKEN_BYTES - _size(_framed(nothing_shown, _note(nothing_shown, locked)))
     shown: list[tuple[Part, Sequence[str]]] = []
@@ -220,14 +220,14 @@ def _framed(shown: Shown, note: str | None) -> str:
 
 
 def _note(shown: Shown, locked: int) -> str | None:
-    """Shorter, never longer, the more is shown."""
+    """The note on what was left out. It never gets longer when more is shown."""
     counted = [(part, _missing(part, lines)) for part, lines in shown]
-    said = [
+    counts = [
         f"{count}{'+' if part.uncounted else ''} {part.one if count == 1 else part.several}"
         for part, count in counted
         if count
     ]
-    sentences = [f"Left out for size: {', '.join(said)}; recall finds them."] if said else []
+    sentences = [f"Left out for size: {', '.join(counts)}; recall finds them."] if counts else []
     if locked:
         sentences.append(f"Locked and skipped: {locked}.")
     if not sentences and not any(lines for _, lines in shown):
@@ -245,7 +245,7 @@ def _written(entry: Entry) -> str:
 
 @lru_cache(maxsize=256)
 def _author(provenance: Provenance) -> str:
-    """A context has few authors and days, and a line of each for every entry."""
+    """The author and date of an entry. Cached, because a context has few of them."""
     source = f", source {provenance.source.value}" if provenance.source in _LESS_TRUSTED else ""
     return f"by {quoted(provenance.by)}{source}"
 

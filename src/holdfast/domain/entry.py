@@ -1,6 +1,6 @@
-"""One memory. `Content` is what it says and is sealed at rest; `Entry` adds identity, state and times.
+"""One memory: `Content` is sealed at rest, and `Entry` adds identity, state and times.
 
-Named tuples, because they are built for every row read: a frozen dataclass of this size takes four times as long."""
+Named tuples, because one is built for every row read: a frozen dataclass of this size takes four times as long."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JSON = "application/json"
 
 
 class Change(StrEnum):
-    """Why a revision exists."""
+    """The reason for a revision."""
 
     CREATED = "created"
     REPLACED = "replaced"
@@ -30,13 +30,13 @@ class Change(StrEnum):
     RENAMED = "renamed"
     UNDONE = "undone"
     APPROVED = "approved"
-    """A person took it out of quarantine; what it says is as before."""
+    """A person took it out of quarantine; the text is unchanged."""
     RESTORED = "restored"
-    """It came back from the trash when its removal was undone; `removed_by` says whose that was."""
+    """It came back from the trash by an undo of its removal; `removed_by` names the actor of that removal."""
 
 
 class Source(StrEnum):
-    """Where the words came from; the less a person stood behind them, the less they are trusted."""
+    """The source of the words; the less a person stood behind them, the less they are trusted."""
 
     USER = "user"
     AGENT = "agent"
@@ -45,7 +45,7 @@ class Source(StrEnum):
     SYSTEM = "system"
 
     __hash__ = str.__hash__
-    """Enum's own is written in Python, and writers are looked up in every write."""
+    """Enum's own hash is written in Python, and writers are looked up in every write."""
 
 
 TRUST = {Source.SYSTEM: 4, Source.USER: 3, Source.AGENT: 2, Source.IMPORT: 1, Source.TOOL: 0}
@@ -56,7 +56,7 @@ def least_trusted(*sources: Source) -> Source:
 
 
 class Provenance(NamedTuple):
-    """Who wrote a revision and through which door. Set by the engine, never by the caller."""
+    """The author of a revision and the interface they used. Set by the engine, never by the caller."""
 
     by: str
     door: str
@@ -81,9 +81,9 @@ class Content(NamedTuple):
     restores: int | None = None
     """The revision that an undo brought back, so that a further undo goes further back."""
     derived_from: tuple[str, ...] = ()
-    """The ids of entries it was made from: it is trusted no more than the least of them."""
+    """The ids of the entries it was made from; it is trusted no more than the least of them."""
     removed_by: str = ""
-    """Who put it into the trash, and in which run: a line each."""
+    """The actor who trashed it, and the run, a line each."""
 
     @property
     def is_text(self) -> bool:
@@ -165,7 +165,7 @@ class Entry(NamedTuple):
 
     @property
     def for_models(self) -> bool:
-        """Whether a text made of entries may hold it; that its room is one they see is for the reader to ask."""
+        """Returns True when text for models may contain it. The reader checks that its partition is visible."""
         return not self.encrypted and not self.quarantined and self.content.is_text
 
     @property
@@ -187,7 +187,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One state an entry was in. `content` is None when its key is not configured."""
+    """One former state of an entry. `content` is None when its key is not configured."""
 
     revision: int
     updated_us: int

@@ -168,7 +168,7 @@ class MethodNotAllowed(HoldfastError):
     code = "method_not_allowed"
     status = 405
     allowed: tuple[str, ...] = ()
-    """Those it takes."""
+    """The methods that the route takes."""
 
 
 class Conflict(HoldfastError):
@@ -184,7 +184,7 @@ class ConfirmationRequired(HoldfastError):
     code = "confirmation_required"
     status = 409
     proposal: str | None = None
-    """The id to approve; the answer is never the model's own."""
+    """The id to approve; a model never answers it itself."""
 
 
 class ProposalExpired(HoldfastError):
@@ -249,7 +249,7 @@ class RateLimited(HoldfastError):
     code = "rate_limited"
     status = 429
     seconds: int = 1
-    """How long to wait."""
+    """The seconds to wait."""
 
 
 class Backend(HoldfastError):
@@ -274,7 +274,7 @@ class StorageFull(HoldfastError):
 
 
 def family(root: type[HoldfastError] = HoldfastError) -> dict[str, type[HoldfastError]]:
-    """Every code of the closed list with its class, for doors and documentation."""
+    """Every code of the closed family with its class, for interfaces and documentation."""
     found: dict[str, type[HoldfastError]] = {}
     for child in root.__subclasses__():
         if child is not InvalidInput:

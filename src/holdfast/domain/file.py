@@ -1,5 +1,6 @@
-"""File memories: what a name, a type and a description may be, and the index that lists them (MEMORY.md). A name is
-a file's name on every system, so names are compared without their case and use few letters."""
+"""File memories: rules for names, types and descriptions, and the index MEMORY.md.
+
+A name is a file name on every system, so names use few letters and are compared without case."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from holdfast.domain.limits import Limits, check_label
 TYPES = ("user", "feedback", "project", "reference")
 NAME_CHARACTERS = 64
 RESERVED = frozenset({"memory", "trash"})
-"""In lower case: the index and the folder of deleted files have these names."""
+"""Names of the index and of the folder of deleted files, in lower case."""
 SUFFIX = ".md"
 INDEX = "MEMORY.md"
 NAME_PATTERN = rf"^[A-Za-z0-9_-]{{1,{NAME_CHARACTERS}}}$"
@@ -25,11 +26,11 @@ _MARKUP = re.compile(r"[\\\[\]<>`]")
 
 
 class Index(NamedTuple):
-    """What an index is made from: files, and what is not among them."""
+    """The contents of an index: files, and the number of files beyond them."""
 
     files: Sequence[Entry]
     more: bool = False
-    """Whether there are more, which nobody counted."""
+    """True when there are more, which nobody counted."""
     locked: int = 0
 
 
@@ -52,7 +53,7 @@ def check_type(type: object) -> str:
 
 
 def check_description(description: object, limits: Limits) -> str:
-    """One line, because it becomes one line of the index."""
+    """Checks a description, which is one line because it becomes one line of the index."""
     if description is None:
         raise MissingField("`description` is required: one line that says what the entry holds.")
     line = check_label("description", description, limits)
@@ -70,18 +71,18 @@ def check_body(body: object) -> str:
 
 
 def folded(name: str) -> str:
-    """Two names that are one to a file system that ignores case."""
+    """The name as a file system that ignores case compares it."""
     return name.lower()
 
 
 def index_line(name: str, description: str) -> str:
-    """A line that no description can leave: without markup, and with nothing in it that nobody sees."""
+    """One line that no description can leave: no markup, no invisible characters."""
     shown = _MARKUP.sub(r"\\\g<0>", seen(description))
     return f"- [{name}]({name}{SUFFIX}) — {shown}"
 
 
 def index_text(index: Index) -> str:
-    """MEMORY.md: a line a file, and a note on what is left out."""
+    """The text of MEMORY.md: a line for each file, and a note on those left out."""
     lines = within_index(index_line(file.key, file.hint) for file in by_name(index.files))
     return "\n".join([*lines, *_notes(index, len(lines))]) + "\n"
 

@@ -1,5 +1,5 @@
-"""Ids. A space id is a UUID whose last 32 bits are zero; an entry id is its space's id with the entry's number
-there. So an id alone says which space to ask, no index is needed for it, and numbers are random: they tell no count."""
+"""Ids. A space id is a UUID whose last 32 bits are zero; an entry id is its space's id with the entry's number there.
+So an id names its space without an index. Numbers are random, so they reveal no count."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def new_space_id() -> UUID:
 
 
 def new_number() -> int:
-    """A number for an entry; the store makes sure that it is free in its space."""
+    """A random number for an entry; the store checks that it is free in its space."""
     return int.from_bytes(fresh_bytes(4)) or new_number()
 
 
@@ -38,12 +38,12 @@ def entry_id(space: UUID, number: int) -> UUID:
 
 
 def entry_id_text(space: str, number: int) -> str:
-    """The id as it is written, from its space's as it is written."""
+    """The text of an entry id, from the text of its space's id."""
     return f"{space[:-_NUMBER_DIGITS]}{number:0{_NUMBER_DIGITS}x}"
 
 
 def _id(value: int) -> UUID:
-    """UUID's own constructor weighs six ways to give one, at three times the price; every answer holds an id."""
+    """Makes a UUID directly: its own constructor weighs six ways to give one and takes three times as long."""
     made = object.__new__(UUID)
     object.__setattr__(made, "int", value)
     object.__setattr__(made, "is_safe", _SAFE)
@@ -55,7 +55,7 @@ def number_of(entry: UUID) -> int:
 
 
 def split_entry_id(text: str | UUID) -> tuple[UUID, int]:
-    """The space and number of an entry id; what is no entry id names an entry that does not exist."""
+    """The space and number of an entry id; any other UUID names an entry that does not exist."""
     try:
         value = text.int if isinstance(text, UUID) else _read(text)
     except (ValueError, AttributeError, TypeError):
@@ -67,6 +67,6 @@ def split_entry_id(text: str | UUID) -> tuple[UUID, int]:
 
 
 def _read(text: str) -> int:
-    """UUID takes other spellings too, and so do we; but this is the one that answers have."""
+    """The number in the spelling that answers use. UUID accepts other spellings too, and so do we."""
     digits = text.replace("-", "")
     return int(digits, 16) if len(digits) == _DIGITS else UUID(text).int

@@ -1,4 +1,4 @@
-"""Keys: how they are made when none is given, and which heads belong to the engine."""
+"""Keys: those made when none is given, and heads that belong to the engine."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ _MADE_LENGTH = len(_MADE) + 16
 
 
 def made_key(seed: bytes | None = None) -> str:
-    """A fresh key, or the one that belongs to a seed."""
+    """A random key, or the key derived from a seed."""
     return _MADE + (fresh_bytes(8) if seed is None else seed[:8]).hex()
 
 
 def is_made(key: str) -> bool:
-    """A made key says nothing, so its characters are no words to search for."""
+    """Returns True for a made key, whose characters are no words to search for."""
     return key.startswith(_MADE) and len(key) == _MADE_LENGTH
 
 
 def refuse_reserved(key: str, category: str, heads: tuple[str, ...]) -> None:
-    """The guard stands on category and key head alike: projections of the engine read by key."""
+    """Refuses a reserved category or key head, because projections of the engine read by key."""
     if category in heads:
         raise ReservedCategory(
             f"The category `{category}` belongs to the engine; choose another, for example `preferences`."

@@ -1,5 +1,5 @@
-"""Caps, and the shape of what a caller may write. Over a cap is `too_large`, a wrong shape `invalid_…`, absence
-`missing_…`; every check happens before anything is written."""
+"""Caps on what a caller may write, and its shape. Over a cap is `too_large`, a wrong shape `invalid_…`, absence
+`missing_…`. Every check happens before anything is written."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Limits:
 
 
 def check_key(key: object, limits: Limits) -> str:
-    """The key, trimmed. Callers decide themselves what an absent key means."""
+    """The key, trimmed. Callers decide what an absent key means."""
     if not isinstance(key, str):
         raise InvalidKey("A key must be text.")
     key = key.strip()
@@ -47,7 +47,7 @@ def check_key(key: object, limits: Limits) -> str:
 
 
 def check_lookup_key(key: object) -> str:
-    """A key that is only looked for: one that was never written is not found, but it must be text."""
+    """A key for a lookup: it must be text, but one that was never written is simply not found."""
     if not is_text(key):
         raise InvalidKey("A key must be valid text.")
     return key
@@ -90,12 +90,12 @@ def check_label(what: str, label: object, limits: Limits) -> str:
 
 
 def check_tags(tags: object, limits: Limits) -> tuple[str, ...]:
-    """Trimmed, without repeats, in the order given."""
-    given = check_list("tags", tags)
-    if len(given) > limits.tags:
-        raise TooLarge(f"At most {limits.tags} tags; {len(given)} were given.")
+    """Tags, trimmed and without repeats, in the order given."""
+    items = check_list("tags", tags)
+    if len(items) > limits.tags:
+        raise TooLarge(f"At most {limits.tags} tags; {len(items)} were given.")
     kept: dict[str, None] = {}
-    for tag in given:
+    for tag in items:
         line = _one_line("tag", tag, limits.tag_characters).strip()
         if not line:
             raise InvalidField("A tag must not be blank.")
@@ -104,7 +104,7 @@ def check_tags(tags: object, limits: Limits) -> tuple[str, ...]:
 
 
 def check_list(what: str, items: object) -> tuple[Any, ...]:
-    """Taken once: a generator would be empty when a write is prepared a second time. One text is no list of texts."""
+    """Copies an iterable, because a write may be prepared twice. One text is no list of texts."""
     if isinstance(
         items, (tuple, list)
     ):  # what nearly always comes; asking for an Iterable costs ten times as much
@@ -121,7 +121,7 @@ def check_mapping(what: str, items: object) -> dict[Any, Any]:
 
 
 def check_words(what: str, words: object) -> str:
-    """What is only compared with: a prefix, a tag, a reference."""
+    """A value that is only compared: a prefix, a tag, a reference."""
     if not is_text(words):
         raise InvalidField(f"The {what} must be valid text.")
     return words
@@ -158,7 +158,7 @@ def check_limit(limit: object, cap: int) -> int:
 
 
 def is_text(value: object) -> TypeGuard[str]:
-    """Whether it is text that can be written down; lone surrogates cannot."""
+    """Returns True for text that can be encoded; lone surrogates cannot."""
     try:
         return isinstance(value, str) and value.encode() is not None
     except UnicodeEncodeError:

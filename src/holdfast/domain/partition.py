@@ -1,4 +1,4 @@
-"""The rooms of a space, one for each vocabulary. Codes are stored: never renumber, only add."""
+"""The partitions of a space, one for each vocabulary. Codes are stored: never renumber, only add."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Partition(IntEnum):
     CACHE = 9
 
     __hash__ = int.__hash__
-    """Enum's own is written in Python, and partitions are hashed in every read."""
+    """Enum's own hash is written in Python, and partitions are hashed in every read."""
 
     def __init__(self, _: int) -> None:
         self.label = self.name.lower()
 
 
 MODEL_VISIBLE = (Partition.NOTES, Partition.FACTS, Partition.STORES, Partition.FILES, Partition.ASSISTANT)
-"""What a model may see, in the order in which a key is resolved when several rooms hold it."""
+"""Partitions that a model may see, in the order that resolves a key found in several of them."""
 
 OWNER_ONLY_IN_USER_SPACES = frozenset({Partition.FILES, Partition.ASSISTANT})
 """Rows only their owner sees, even in a user's space that an agent may enter."""

@@ -1,4 +1,5 @@
-"""Who calls. A principal is `kind:id`; a caller is a principal with what the host or the token vouches for."""
+"""Callers. A principal is `kind:id`; a caller is a principal with circumstances that the host or the token vouches
+for."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ class PrincipalKind(StrEnum):
     SERVICE = "service"
 
     __hash__ = str.__hash__
-    """Enum's own is written in Python, and principals are looked up in every operation."""
+    """Enum's own hash is written in Python, and principals are looked up in every operation."""
 
 
 _KINDS = frozenset(kind.value for kind in PrincipalKind)
@@ -43,7 +44,7 @@ def principal(kind: PrincipalKind, subject: object) -> Principal:
 
 
 def check_subject(what: str, subject: object) -> str:
-    """An id as hosts and tokens give it: of a principal, a session, a team."""
+    """Checks an id from a host or a token: of a principal, a session or a team."""
     if not is_subject(subject):
         raise InvalidField(f"The {what} must be printable text of at most {ID_BYTES} bytes.")
     return subject
@@ -65,7 +66,7 @@ def parse_grantee(text: object) -> Principal:
 
 
 def parse_member(text: object) -> str:
-    """Whom an access list may name: `team:name`, or a grantee."""
+    """A member of an access list: `team:name`, or a grantee."""
     if not isinstance(text, str) or not text.startswith(TEAM):
         return str(parse_grantee(text))
     if text == TEAM:
@@ -88,11 +89,11 @@ class Caller:
     conversation: str | None = None
     door: str = "python"
     owner: Principal | None = None
-    """Whose agent or service it is."""
+    """The owner of an agent or a service."""
     confirmed_by: Principal | None = None
-    """The person who said yes to the very call that is carried out now, holding the level it needs."""
+    """The person who confirmed this very call, and holds the level it needs."""
     until_us: int | None = field(default=None, compare=False)
-    """When the token ends that says all this; whoever goes on after a call has to look."""
+    """The end of the token behind this caller; work that goes on after a call has to check it."""
 
     @property
     def is_admin(self) -> bool:

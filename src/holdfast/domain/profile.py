@@ -1,4 +1,5 @@
-"""The policy of each vocabulary as data: room, lifetime, delete, key. Surfaces pick a profile; operations obey."""
+"""The policy of each vocabulary as data: partition, lifetime, delete, key. Vocabularies pick a profile; operations
+obey."""
 
 from __future__ import annotations
 
@@ -39,17 +40,18 @@ class Profile:
     text_only: bool = True
     trims_text: bool = False
     keeps_omitted: bool = True
-    """Writing an existing key again keeps what was left out (hint, category, tags, flags) instead of clearing it."""
+    """Writing an existing key keeps omitted fields (hint, category, tags, flags) instead of clearing them."""
     keeps_history: bool = True
     may_crowd: bool = True
-    """False: kept only while its space is less than half full, so that tools never keep a person from remembering."""
+    """False: stored only while its space is less than half full, so that tools never keep a person from
+    remembering."""
     default_category: str = ""
     media_type: str = TEXT
-    """Of what is given as text."""
+    """The media type of values given as text."""
     allows_blank: bool = False
     reserved_heads: tuple[str, ...] = ()
     of_files: bool = False
-    """Keys are names of files, unique without their case; categories are the types of files."""
+    """Keys are file names, unique without their case; categories are the types of files."""
 
 
 CORE = Profile("core", Partition.NOTES, Retention(Zero.REFUSED), Delete.TRASH, KeyRule.GIVEN_OR_MADE)
@@ -89,14 +91,14 @@ INTERNAL = Profile(
     keeps_omitted=False,
 )
 SKILL = replace(INTERNAL, key=KeyRule.GIVEN, allows_blank=True)
-"""What a skill keeps for itself beside a store's entries."""
+"""A skill's own entries beside the entries of a store."""
 SKILL_JSON = replace(SKILL, media_type=JSON)
 
 STORES = Profile(
     "stores", Partition.STORES, Retention(Zero.NONE), Delete.TRASH, KeyRule.GIVEN, allows_blank=True
 )
 STORES_JSON = replace(STORES, media_type=JSON)
-"""For values that are not text: kept as JSON, found by their words, not edited as text."""
+"""Values that are not text: stored as JSON, found by their words, not edited as text."""
 
 FILES = Profile(
     "files", Partition.FILES, Retention(Zero.NONE, endless=True), Delete.TRASH, KeyRule.GIVEN, of_files=True

@@ -1,4 +1,4 @@
-"""A call that waits for a person's yes: what was asked by whom, and the exact text the person is shown."""
+"""A call that waits for a person's approval: the call, its caller, and the exact text the person is shown."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Proposal:
     what: str
     """`vocabulary.call`, such as `assistant.delete_memory`."""
     arguments: Mapping[str, Any]
-    """Carried out exactly as they stand here."""
+    """The arguments of the call, which runs with exactly these."""
     shown: str
     proposer: str
     door: str
     space: str
-    """As `kind:reference`."""
+    """The space as `kind:reference`."""
     created_us: int
     expires_us: int
 
@@ -37,10 +37,10 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What a person's answer came to."""
+    """The outcome of a person's answer."""
 
     id: UUID
     what: str
     approved: bool
     result: Any = None
-    """What the call answered, as JSON; None when it was refused."""
+    """The answer of the call as JSON; None when it was refused."""

@@ -1,5 +1,5 @@
-"""Random bytes of the operating system, drawn for many at once: each call to it is a system call that lets go of the
-interpreter, and under load another thread takes it away each time. No piece is given out twice."""
+"""Random bytes of the operating system, drawn in large pieces. Each draw is a system call that releases the
+interpreter, and under load another thread takes it every time. No byte is given out twice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _drawn: deque[bytes] = deque()
 
 
 def fresh_bytes(count: int) -> bytes:
-    """At most 16 bytes that nobody else gets."""
+    """Returns at most 16 bytes that no other caller gets."""
     try:
         return _drawn.pop()[:count]
     except IndexError:

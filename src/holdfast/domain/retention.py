@@ -1,4 +1,4 @@
-"""How long entries live. Surfaces say what a time to live means; the engine knows only `expires_us` or none."""
+"""Lifetimes of entries. Vocabularies define a time to live; the engine knows only `expires_us` or none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRASH_US = 30 * DAY
 IDEMPOTENCY_US = DAY
 PROPOSAL_US = 600 * SECOND
 PROPOSAL_REMEMBERED_US = DAY
-"""How long a proposal that is over can still be told from one that never was."""
+"""The time for which a proposal that is over can be told from one that never was."""
 
 Ttl = int | timedelta | None
 
@@ -24,7 +24,7 @@ ENDLESS = "A memory of this kind has no time to live; it stays until it is remov
 
 
 class Zero(Enum):
-    """What a time to live of 0 means in a vocabulary."""
+    """The meaning of a time to live of 0 in a vocabulary."""
 
     DEFAULT = "default"
     NONE = "none"
@@ -39,24 +39,24 @@ class Retention:
     maximum: int = CENTURY_SECONDS
     required: bool = False
     endless: bool = False
-    """Nothing in this vocabulary ever expires: a time to live is refused, and not dropped in silence."""
+    """Nothing in this vocabulary ever expires: a time to live is refused, not silently dropped."""
 
     def seconds(self, ttl: Ttl) -> int | None:
-        """The seconds an entry lives, None for ever; out of range is refused, never clamped."""
-        asked = None if ttl is None else whole_seconds(ttl)
-        if asked is None or (asked == 0 and self.zero is Zero.DEFAULT):
+        """The seconds an entry lives, None for ever. A value out of range is refused, never clamped."""
+        seconds = None if ttl is None else whole_seconds(ttl)
+        if seconds is None or (seconds == 0 and self.zero is Zero.DEFAULT):
             if self.required:
                 raise TtlTooShort("A time to live is required here.")
             return self.default
-        if asked == 0 and self.zero is Zero.NONE:
+        if seconds == 0 and self.zero is Zero.NONE:
             return None
-        if asked < self.minimum:
+        if seconds < self.minimum:
             raise TtlTooShort(f"The time to live must be at least {self.minimum} seconds.")
-        if asked > self.maximum:
+        if seconds > self.maximum:
             raise TtlTooLong(f"The time to live must be at most {self.maximum} seconds.")
         if self.endless:
             raise InvalidField(ENDLESS)
-        return asked
+        return seconds
 
     def expires_us(self, ttl: Ttl, now: int) -> int | None:
         seconds = self.seconds(ttl)

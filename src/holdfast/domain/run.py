@@ -1,5 +1,5 @@
-"""A recorded run of a tool or a pipeline, and what is learned from many. Bodies are never kept: of an input only the
-fields on a closed list that hold one short word, and only runs that went well teach."""
+"""A recorded run of a tool or a pipeline, and the habits learned from many. Bodies are never kept. Of an input, only
+the fields on a closed list that hold one short word are kept, and only successful runs teach."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEARNABLE = frozenset(
         *("region", "style", "theme", "timezone", "tone"),
     }
 )
-"""Inputs worth offering again: settings with few values. What is not named here is never kept."""
+"""Inputs worth offering again: settings with few values. Others are never kept."""
 LONGEST_VALUE = 64
 FINDINGS_A_RUN = 20
 
@@ -32,12 +32,12 @@ MOST_RECENT = 200
 
 
 def run_prefix(head: str, id: str) -> str:
-    """Under which keys the runs of one tool or pipeline lie. A slash in a name is no hierarchy: `a` is not `a/b`."""
+    """The key prefix of the runs of one tool or pipeline. A slash in a name makes no hierarchy: `a` is not `a/b`."""
     return f"{head}/{id.replace('%', '%25').replace('/', '%2F')}/"
 
 
 def is_word(value: object) -> bool:
-    """Whether it is short, on one line, and no address: a setting, not a text."""
+    """Returns True for a short value on one line that is no address: a setting, not a text."""
     return (
         isinstance(value, str)
         and 0 < len(value) <= LONGEST_VALUE
@@ -48,7 +48,7 @@ def is_word(value: object) -> bool:
 
 
 def learnable(inputs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """What of an input may be kept."""
+    """The inputs that may be kept."""
     return tuple((name, inputs[name]) for name in sorted(LEARNABLE & inputs.keys()) if is_word(inputs[name]))
 
 
@@ -67,37 +67,37 @@ class Run(NamedTuple):
     """The kind of failure, never its message."""
     session: str | None = None
     times: int = 1
-    """So many hits alike within one second, kept as one."""
+    """The number of equal cache hits within one second that this run stands for."""
 
     @property
     def at(self) -> datetime:
         return to_datetime(self.at_us)
 
     def body(self) -> bytes:
-        said = self._asdict() | {"inputs": dict(self.inputs), "findings": list(self.findings)}
-        return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
+        fields = self._asdict() | {"inputs": dict(self.inputs), "findings": list(self.findings)}
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 class Ran(NamedTuple):
-    """A run, and for whom."""
+    """A run and its principal."""
 
     who: Principal
     run: Run
 
 
 def read_run(body: bytes) -> Run | None:
-    """None for a row that another version of the engine wrote differently."""
+    """Reads a run; None for a row that another version of the engine wrote differently."""
     try:
-        said = json.loads(body)
-        inputs = tuple(sorted(said["inputs"].items()))
-        return Run(**said | {"inputs": inputs, "findings": tuple(said["findings"])})
+        fields = json.loads(body)
+        inputs = tuple(sorted(fields["inputs"].items()))
+        return Run(**fields | {"inputs": inputs, "findings": tuple(fields["findings"])})
     except (ValueError, TypeError, LookupError, AttributeError):
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """What is usual for one tool or pipeline."""
+    """The usual settings of one tool or pipeline."""
 
     id: str
     count: int
@@ -120,7 +120,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """A projection of somebody's recorded runs."""
+    """A projection of one principal's recorded runs."""
 
     scope: str
     fetched_us: int
@@ -136,7 +136,8 @@ class Defaults:
 
 
 def habits(runs: Iterable[Run], head: str) -> tuple[Habit, ...]:
-    """The busiest, most runs first. Runs come newest first, so of two equally common values the newer one wins."""
+    """The busiest tools or pipelines, most runs first. Runs come newest first, so among equally common values the
+    newest wins."""
     by_id: dict[str, list[Run]] = {}
     for run in runs:
         if run.head == head:
@@ -162,7 +163,7 @@ def _habit(id: str, runs: list[Run]) -> Habit:
 
 
 def common_findings(runs: Iterable[Run]) -> tuple[Finding, ...]:
-    """From failed runs too: what went wrong before is worth knowing."""
+    """Findings of failed runs count too: earlier failures are worth knowing."""
     counted: Counter[str] = Counter()
     for run in runs:
         for finding in run.findings:

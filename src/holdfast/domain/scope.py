@@ -1,4 +1,5 @@
-"""What `forget` takes: a closed union, parsed once for every door. A missing scope is refused, never `all`."""
+"""The scopes of `forget`: a closed union, parsed once for every interface. A missing scope is refused, never
+`all`."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from holdfast.domain.run import PIPELINE_RUNS, TOOL_RUNS, run_prefix
 
 @dataclass(frozen=True, slots=True)
 class Everything:
-    """All that is the caller's: own space and sessions, every room, trash and history."""
+    """Everything of the caller: own space and sessions, every partition, trash and history."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Where entries lie: a space of a user, agent, service, chat, session, system, or one made to be shared."""
+"""Spaces, which hold entries: of a user, agent, service, chat, session or system, or made to be shared."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ OWN_KIND = {
 
 @dataclass(frozen=True, slots=True)
 class SpaceName:
-    """What a space is called from outside. Kind, owner and reference stay apart, so that no two can run together:
-    subject `a:b` is never subject `a` with session `b`."""
+    """The public name of a space. Kind, owner and reference stay separate, so that subject `a:b` is never subject `a`
+    with session `b`."""
 
     kind: SpaceKind
     ref: str
@@ -60,7 +60,7 @@ class Space:
     created_us: int
     stored: bool = True
     listed: bool = False
-    """Whether the store holds a list of participants (chat) or of access (system) that overrides token claims."""
+    """True when the store holds a list of participants (chat) or of access (system), which overrides token claims."""
 
     @property
     def kind(self) -> SpaceKind:

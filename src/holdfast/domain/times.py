@@ -1,4 +1,4 @@
-"""Time is integer microseconds since the epoch, UTC, and always comes in as an argument."""
+"""Times: integer microseconds since the epoch, UTC, always passed in as an argument."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def to_datetime(micros: int) -> datetime:
 
 
 def to_micros(moment: datetime) -> int:
-    """A naive datetime is refused: guessing a zone would move the moment."""
+    """Converts a datetime. A naive one is refused: guessing a zone would move the moment."""
     if moment.tzinfo is None:
         raise InvalidField("A time needs a zone, for example datetime.now(UTC).")
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def check_moment(name: str, moment: object) -> int:
-    """A datetime, or what RFC 3339 writes for one."""
+    """Checks a datetime, or its text in RFC 3339."""
     if isinstance(moment, str):
         try:
             moment = datetime.fromisoformat(moment)

@@ -1,5 +1,5 @@
-"""JSON from outside, by the same rules at every door: UTF-8, each name once, neither too deep nor of too many values,
-without NaN, Infinity or numbers that come to it."""
+"""JSON from outside, with the same rules for every entrypoint: UTF-8, unique names, limited depth and number of values,
+no NaN, Infinity or numbers out of range."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from typing import Any
 from holdfast.domain.errors import TooLarge
 
 LARGE = 128 * 1024
-"""What has more bytes is read and compressed in a thread, so that the loop goes on."""
+"""Larger texts are parsed and compressed in a worker thread, so that the event loop stays responsive."""
 DEPTH = 32
 MOST_VALUES = 500_000
-"""At once: millions of small ones keep the interpreter busy for seconds, whatever becomes of them."""
+"""Millions of small values would keep the interpreter busy for seconds."""
+_ESCAPE = re.compile(r"\\.", re.DOTALL)
+_STRING = re.compile(r'"[^"]*+"?')
+"""Matches an unterminated string to the end, so that no part of the text is scanned twice."""
 
 
 class TooDeep(ValueError):
@@ -22,38 +25,33 @@ class TooDeep(ValueError):
         super().__init__(f"nested more than {DEPTH} deep")
 
 
-def decode(text: str, around: int = 0) -> Any:
-    """Raises TooDeep, ValueError for what is not JSON otherwise, and TooLarge for too many values. So many levels
-    `around` what is asked for come with the way it is sent."""
-    if _signs(text) > MOST_VALUES and _signs(_STRING.sub("", _ESCAPED.sub("", text))) > MOST_VALUES:
-        raise TooLarge(f"A request may hold {MOST_VALUES} values.")
-    if not _is_utf8(text):
-        raise ValueError("it is not valid UTF-8")
+def decode(text: str, extra_depth: int = 0) -> Any:
+    """Raises TooDeep, TooLarge for too many values, and ValueError for anything else that is not plain JSON.
+    `extra_depth` allows for the levels of an envelope."""
+    opening = text.count("[") + text.count("{")
+    if opening + text.count(",") > MOST_VALUES:
+        bare = _STRING.sub("", _ESCAPE.sub("", text))
+        if bare.count(",") + bare.count("[") + bare.count("{") > MOST_VALUES:
+            raise TooLarge(f"A request may hold {MOST_VALUES} values.")
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # an unescaped half of a surrogate pair stands for bytes that were not UTF-8
+        raise ValueError("it is not valid UTF-8") from None
     try:
         value = _decode(text)
     except RecursionError:
         raise TooDeep from None
-    deepest = DEPTH + around
-    if text.count("[") + text.count("{") > deepest and _depth(value) > deepest:
+    deepest = DEPTH + extra_depth
+    if opening > deepest and _depth(value) > deepest:
         raise TooDeep
     return value
 
 
-def _signs(text: str) -> int:
-    """Not fewer than there are values, apart from one."""
-    return text.count(",") + text.count("[") + text.count("{")
-
-
-_ESCAPED = re.compile(r"\\.", re.DOTALL)
-_STRING = re.compile(r'"[^"]*+"?')
-"""One that does not end goes as far as there is text, so that no part of it is looked at twice."""
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise ValueError("a name is given twice")
-    return made
+    return members
 
 
 def _no_constant(name: str) -> Any:
@@ -61,23 +59,16 @@ def _no_constant(name: str) -> Any:
 
 
 def _finite(number: str) -> float:
-    """One beyond all others could not be said again to the next door."""
+    """Refuses a number that overflows, because it could not be written as JSON again."""
     value = float(number)
     if math.isinf(value):
         raise ValueError("a number is out of range")
     return value
 
 
-def _is_utf8(text: str) -> bool:
-    """Half a character that is not escaped stands for bytes that were none."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-_decode = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite).decode
+_decode = json.JSONDecoder(
+    object_pairs_hook=_unique_names, parse_constant=_no_constant, parse_float=_finite
+).decode
 
 
 def _depth(value: Any) -> int:

@@ -14,46 +14,46 @@ from holdfast.domain.limits import check_key, check_limit, check_position
 from holdfast.domain.principal import Caller, parse_grantee, parse_member
 from holdfast.domain.space import SpaceKind, SpaceName
 from holdfast.operations.authorize import find_or_plan
-from holdfast.operations.engine import Engine
+from holdfast.operations.session import Session
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 RULES = ("ai.memory.read", "ai.memory.manage")
 
 
-def set_participants(engine: Engine, caller: Caller, chat: str, participants: Iterable[str]) -> Job[int]:
+def set_participants(session: Session, chat: str, participants: Iterable[str]) -> Job[int]:
     """From now on this list alone says who takes part in the chat."""
-    _require_admin(caller)
+    _require_admin(session.caller)
     rows = {str(parse_grantee(name)): Level.READWRITE for name in participants}
-    return _set_list(engine, caller, SpaceName(SpaceKind.CHAT, check_key(chat, engine.limits)), rows)
+    return _set_list(session, SpaceName(SpaceKind.CHAT, check_key(chat, session.limits)), rows)
 
 
-def set_system_access(engine: Engine, caller: Caller, system: str, access: Mapping[str, str]) -> Job[int]:
+def set_system_access(session: Session, system: str, access: Mapping[str, str]) -> Job[int]:
     """`{"team:platform": "manage", "user:alice": "read"}`; from now on this list alone counts."""
-    _require_admin(caller)
+    _require_admin(session.caller)
     rows = {}
     for member, level in access.items():
         if level not in ("read", "manage"):
             raise InvalidLevel("Access to a system is read or manage.")
         rows[parse_member(member)] = catalogue_level(level)
-    return _set_list(engine, caller, SpaceName(SpaceKind.SYSTEM, check_key(system, engine.limits)), rows)
+    return _set_list(session, SpaceName(SpaceKind.SYSTEM, check_key(system, session.limits)), rows)
 
 
-def set_rules(engine: Engine, caller: Caller, role: str, rules: Mapping[str, bool]) -> Job[None]:
+def set_rules(session: Session, role: str, rules: Mapping[str, bool]) -> Job[None]:
     """Revokes or gives back ai.memory.read and ai.memory.manage for a role; what is not named stays on."""
-    _require_admin(caller)
+    _require_admin(session.caller)
     if unknown := sorted(set(rules) - set(RULES)):
         raise InvalidField(f"Unknown rule {unknown[0]}; there are {' and '.join(RULES)}.")
     if not all(isinstance(value, bool) for value in rules.values()):
         raise InvalidField("A rule is true or false.")
-    row = RuleRow(check_key(role, engine.limits), rules.get(RULES[0], True), rules.get(RULES[1], True))
-    now = engine.clock()
+    row = RuleRow(check_key(role, session.limits), rules.get(RULES[0], True), rules.get(RULES[1], True))
+    now = session.clock()
 
     def write(tx: Transaction) -> None:
         tx.rules.put(row)
-        SealedTransaction(engine.sealed, tx, now).audit("set rules", caller.principal)
-        engine.rules.forget()
+        SealedTransaction(session.sealed, tx, now).audit("set rules", session.principal)
+        session.engine.rules.forget()
 
-    return write
+    return Job(write)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +79,21 @@ class AuditLine:
     revision: int
 
 
-def stats(engine: Engine, caller: Caller) -> Stats:
-    _require_admin(caller)
-    engine.reads.note_look("stats", caller.principal, engine.clock())
-    spaces, entries = engine.sealed.store.spaces.totals()
-    status = engine.index.status()
+def stats(session: Session) -> Stats:
+    _require_admin(session.caller)
+    session.engine.reads.note_look("stats", session.principal, session.clock())
+    spaces, entries = session.sealed.store.spaces.totals()
+    status = session.engine.index.status()
     return Stats(spaces, entries, status.pending, status.embedder)
 
 
-def audit_lines(engine: Engine, caller: Caller, after: int, limit: int) -> list[AuditLine]:
+def audit_lines(session: Session, after: int, limit: int) -> list[AuditLine]:
     """The log in its order, from a position on."""
-    _require_admin(caller)
-    rows = engine.sealed.store.audit.after(check_position(after), check_limit(limit, engine.limits.list_rows))
-    engine.reads.note_look("audit", caller.principal, engine.clock())
+    _require_admin(session.caller)
+    rows = session.sealed.store.audit.after(
+        check_position(after), check_limit(limit, session.limits.list_rows)
+    )
+    session.engine.reads.note_look("audit", session.principal, session.clock())
     return [
         AuditLine(
             after + place,
@@ -106,20 +108,20 @@ def audit_lines(engine: Engine, caller: Caller, after: int, limit: int) -> list[
     ]
 
 
-def _set_list(engine: Engine, caller: Caller, name: SpaceName, members: Mapping[str, Level]) -> Job[int]:
-    now = engine.clock()
-    place = engine.sealed.place(find_or_plan(engine, name, now), now)
-    rows = [engine.sealed.member_row(place.space.id, member, level) for member, level in members.items()]
+def _set_list(session: Session, name: SpaceName, members: Mapping[str, Level]) -> Job[int]:
+    now = session.clock()
+    place = session.sealed.write_target(find_or_plan(session.engine, name, now), now)
+    rows = [session.sealed.member_row(place.space.id, member, level) for member, level in members.items()]
 
     def write(tx: Transaction) -> int:
-        sealed = SealedTransaction(engine.sealed, tx, now)
-        sealed.settle(place)
+        sealed = SealedTransaction(session.sealed, tx, now)
+        sealed.insert_new(place)
         tx.members.replace(place.space.id, rows)
         tx.spaces.mark_listed(place.space.id)
-        sealed.audit("set access", caller.principal, place.space.id)
+        sealed.audit("set access", session.principal, place.space.id)
         return len(rows)
 
-    return write
+    return Job(write)
 
 
 def _require_admin(caller: Caller) -> None:

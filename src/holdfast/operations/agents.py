@@ -10,9 +10,10 @@ from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.agent import AgentMemory, AgentSettings
 from holdfast.domain.errors import AccessDenied
 from holdfast.domain.limits import check_flag
-from holdfast.domain.principal import Caller, Principal, PrincipalKind, principal
+from holdfast.domain.principal import Principal, PrincipalKind, principal
 from holdfast.domain.retention import Retention, Ttl, Zero
 from holdfast.operations.engine import Engine
+from holdfast.operations.session import Session
 from holdfast.storage.row_codec import agent_code, open_agent
 from holdfast.storage.sealed_store import SealedStore
 from holdfast.storage.sealed_transaction import SealedTransaction
@@ -32,15 +33,15 @@ class Changes(NamedTuple):
     owner: str | None = None
 
 
-def memory_settings(engine: Engine, caller: Caller, id: str) -> AgentMemory:
+def memory_settings(session: Session, id: str) -> AgentMemory:
     agent = principal(PrincipalKind.AGENT, id)
-    row = engine.sealed.store.agents.get(engine.sealed.blind(agent))
-    if agent != caller.principal:
-        _require_owner(engine, caller, row)
-    return _shown(engine.sealed, agent, row)
+    row = session.sealed.store.agents.get(session.sealed.blind(agent))
+    if agent != session.principal:
+        _require_owner(session, row)
+    return _shown(session.sealed, agent, row)
 
 
-def set_memory_settings(engine: Engine, caller: Caller, id: str, changes: Changes) -> Job[AgentMemory]:
+def set_memory_settings(session: Session, id: str, changes: Changes) -> Job[AgentMemory]:
     """An agent does not set its own: what it was refused it could give itself."""
     agent = principal(PrincipalKind.AGENT, id)
     for name, flag in zip(Changes._fields[:4], changes[:4], strict=True):
@@ -48,40 +49,42 @@ def set_memory_settings(engine: Engine, caller: Caller, id: str, changes: Change
             check_flag("self" if name == "own" else name, flag)
     if changes.default_ttl is not None:
         DEFAULT_TTL.seconds(changes.default_ttl)
-    if changes.owner is not None and not caller.is_admin:
+    if changes.owner is not None and not session.caller.is_admin:
         raise AccessDenied("Only an administrator says whose an agent is.")
-    now = engine.clock()
+    now = session.clock()
 
     def write(tx: Transaction) -> AgentMemory:
-        row = tx.agents.get(engine.sealed.blind(agent))
-        _require_owner(engine, caller, row)
+        row = tx.agents.get(session.sealed.blind(agent))
+        _require_owner(session, row)
         owner = _NOBODY if row is None else row.owner
-        sealed = SealedTransaction(engine.sealed, tx, now)
+        sealed = SealedTransaction(session.sealed, tx, now)
         if changes.owner is not None:
             owner = sealed.name(principal(PrincipalKind.USER, changes.owner))
-        put = _row(engine.sealed, agent, owner, _changed(open_agent(engine.sealed.store_key, row), changes))
+        put = _row(session.sealed, agent, owner, _changed(open_agent(session.sealed.store_key, row), changes))
         tx.agents.put(put)
-        sealed.audit("set memory settings", caller.principal)
-        engine.agents.forget(agent)
-        return _shown(engine.sealed, agent, put)
+        sealed.audit("set memory settings", session.principal)
+        session.engine.agents.forget(agent)
+        return _shown(session.sealed, agent, put)
 
-    return write
+    return Job(write)
 
 
-def note_owner(engine: Engine, caller: Caller) -> None:
+def note_owner(session: Session) -> None:
     """Keeps whose agent this is, as its token says, the first time this process sees it; without waiting for it."""
-    if caller.owner is None or not engine.agents.is_news(caller.principal, caller.owner):
+    if session.caller.owner is None or not session.engine.agents.is_news(
+        session.principal, session.caller.owner
+    ):
         return
-    agent, now = caller.principal, engine.clock()
+    agent, now = session.principal, session.clock()
 
     def write(tx: Transaction) -> None:
-        row = tx.agents.get(engine.sealed.blind(agent))
-        assert caller.owner is not None
-        owner = SealedTransaction(engine.sealed, tx, now).name(caller.owner)
+        row = tx.agents.get(session.sealed.blind(agent))
+        assert session.caller.owner is not None
+        owner = SealedTransaction(session.sealed, tx, now).name(session.caller.owner)
         if row is None or row.owner != owner:
-            tx.agents.put(_row(engine.sealed, agent, owner, open_agent(engine.sealed.store_key, row)))
+            tx.agents.put(_row(session.sealed, agent, owner, open_agent(session.sealed.store_key, row)))
 
-    engine.sealed.store.submit(write)
+    session.sealed.store.submit(write)
 
 
 def owner_of(engine: Engine, agent: Principal) -> bytes | None:
@@ -92,10 +95,10 @@ def owner_of(engine: Engine, agent: Principal) -> bytes | None:
     return row.owner
 
 
-def _require_owner(engine: Engine, caller: Caller, row: AgentRow | None) -> None:
-    genuine = row is not None and agent_code(engine.sealed.store_key, row) == row.mac
-    if caller.is_admin or (
-        genuine and row is not None and row.owner == engine.sealed.blind(caller.principal)
+def _require_owner(session: Session, row: AgentRow | None) -> None:
+    genuine = row is not None and agent_code(session.sealed.store_key, row) == row.mac
+    if session.caller.is_admin or (
+        genuine and row is not None and row.owner == session.sealed.blind(session.principal)
     ):
         return
     raise AccessDenied("Only the owner of an agent or an administrator sees and sets what its memory is for.")

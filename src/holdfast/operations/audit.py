@@ -11,11 +11,11 @@ from holdfast.crypto.blind import fingerprint
 from holdfast.domain.access import Op
 from holdfast.domain.errors import AccessDenied, InvalidField
 from holdfast.domain.limits import check_limit
-from holdfast.domain.principal import Caller
 from holdfast.domain.times import to_datetime
-from holdfast.operations.authorize import EntryName, look_up, opened, seek
+from holdfast.operations.authorize import EntryName, find_ref, look_up, opened
 from holdfast.operations.engine import Engine
 from holdfast.operations.read_log import READS
+from holdfast.operations.session import Session
 from holdfast.storage.audit_chain import SEAL, audit_link, head_code
 
 PAGE = 1_000
@@ -105,16 +105,16 @@ def _parse_anchor(anchor: object) -> AuditHead:
         raise InvalidField("An anchor is what an earlier check of the log printed.") from None
 
 
-def readers(engine: Engine, caller: Caller, target: EntryName, limit: int) -> list[Reading]:
+def readers(session: Session, target: EntryName, limit: int) -> list[Reading]:
     """Who was shown an entry, newest first: for its owner alone."""
-    limit = check_limit(limit, engine.limits.list_rows)
-    entry = opened(look_up(engine, seek(engine, caller, target, Op.READ, engine.clock())))
-    if entry.owner != caller.principal:
+    limit = check_limit(limit, session.limits.list_rows)
+    entry = opened(look_up(find_ref(session, target, Op.READ, session.clock())))
+    if entry.owner != session.principal:
         raise AccessDenied("Only its owner may ask who read an entry.")
-    engine.reads.write_down()
-    code = fingerprint(engine.sealed.store_key, entry.id.bytes)
-    lines = engine.sealed.store.audit.about(code, READS, limit)
-    return [Reading(_named(engine, line.actor), line.operation, line.at_us) for line in lines]
+    session.engine.reads.write_down()
+    code = fingerprint(session.sealed.store_key, entry.id.bytes)
+    lines = session.sealed.store.audit.about(code, READS, limit)
+    return [Reading(_named(session.engine, line.actor), line.operation, line.at_us) for line in lines]
 
 
 def _named(engine: Engine, actor: bytes) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.contracts.rows import Visible
+from holdfast.contracts.storage import Transaction
 from holdfast.domain.access import (
     NO_STANDING,
     Decision,
@@ -29,14 +30,17 @@ from holdfast.domain.errors import (
     Locked,
     MissingKey,
     NotFound,
+    PreconditionFailed,
+    Unavailable,
 )
 from holdfast.domain.grant import Grant, Level
 from holdfast.domain.ids import new_space_id, split_entry_id
-from holdfast.domain.limits import check_words
+from holdfast.domain.limits import check_revision, check_words
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller, PrincipalKind, is_subject, principal
 from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
 from holdfast.operations.engine import Engine
+from holdfast.operations.session import Session
 from holdfast.storage.sealed_store import OpenedRow, WriteTarget
 from holdfast.storage.sealed_transaction import SealedTransaction
 
@@ -52,84 +56,87 @@ _PRINCIPAL_KINDS = {
     SpaceKind.USER: PrincipalKind.USER,
     SpaceKind.SERVICE: PrincipalKind.SERVICE,
 }
-_AGENT = PrincipalKind.AGENT
 _OWNERLESS = (SpaceKind.CHAT, SpaceKind.SYSTEM)
-_tuple = tuple.__new__
-"""Makes a named tuple without the function Python puts before it, at half its price."""
 
 
 class Access(NamedTuple):
-    caller: Caller
+    """A space that the session's caller may use, and at which level."""
+
+    session: Session
     space: Space
     level: Level
     decision: Decision
 
+    @property
+    def caller(self) -> Caller:
+        return self.session.caller
 
-def enter(engine: Engine, caller: Caller, ref: SpaceRef, op: Op, now: int) -> Access:
-    """The one space meant that the caller may enter for this. Whether others exist shows in nothing."""
+
+def authorize(session: Session, ref: SpaceRef, op: Op, now: int) -> Access:
+    """The one space `ref` names in which the caller may do `op`. Never reveals whether other spaces exist."""
     if ref is None:
-        own, decision = enter_own(engine, caller, op, now)
-        here: Access = _tuple(Access, (caller, own, decision.level, decision))
-        return here
-    entered: list[Access] = []
+        return authorize_own(session, op, now)
+    granted: list[Access] = []
     refusal = None
-    for space in _meant(engine, caller, ref, now):
+    for space in _meant(session, ref, now):
         try:
-            entered.append(enter_space(engine, caller, space, op, now))
+            granted.append(authorize_space(session, space, op, now))
         except AccessDenied as denied:
             refusal = denied
-    if not entered:
-        raise refusal or _refusal(engine, caller, op, now)
-    if len(entered) > 1:
+    if not granted:
+        raise refusal or _refusal(session, op, now)
+    if len(granted) > 1:
         raise Conflict("More than one space has this reference; name it by its id or as kind:reference.")
-    return entered[0]
+    return granted[0]
 
 
-def _refusal(engine: Engine, caller: Caller, op: Op, now: int) -> AccessDenied:
+def _refusal(session: Session, op: Op, now: int) -> AccessDenied:
     """The words in which the caller is refused a space that is there, for one that is not."""
     try:
-        enter_space(engine, caller, _nowhere(new_space_id(), now), op, now)
+        authorize_space(session, _nowhere(new_space_id(), now), op, now)
     except AccessDenied as denied:
         return denied
     return AccessDenied()
 
 
-def enter_own(engine: Engine, caller: Caller, op: Op, now: int) -> tuple[Space, Decision]:
-    """The caller's own space, of which nothing need be read to decide."""
-    own = engine.sealed.own_space(caller.principal) or planned(own_space(caller.principal), now)
-    settings = engine.agents.of(caller.principal) if caller.principal.kind is _AGENT else ALL_ON
-    return own, decide(caller, own, op, now, NO_STANDING, engine.rules.of(caller.roles), settings)
+def authorize_own(session: Session, op: Op, now: int) -> Access:
+    """The caller's own space, for which no grant has to be read."""
+    own = session.sealed.own_space(session.principal) or planned(own_space(session.principal), now)
+    return _decided(session, own, op, now, NO_STANDING)
 
 
-def enter_space(
-    engine: Engine, caller: Caller, space: Space, op: Op, now: int, held: Held | None = None
-) -> Access:
-    standing = NO_STANDING if is_own(caller.principal, space) else standing_of(engine, caller, space, held)
-    settings = engine.agents.of(caller.principal) if caller.principal.kind is _AGENT else ALL_ON
+def authorize_space(session: Session, space: Space, op: Op, now: int, held: Held | None = None) -> Access:
+    standing = NO_STANDING if is_own(session.principal, space) else standing_of(session, space, held)
+    return _decided(session, space, op, now, standing)
+
+
+def _decided(session: Session, space: Space, op: Op, now: int, standing: Standing) -> Access:
+    engine, caller = session.engine, session.caller
+    settings = engine.agents.of(caller.principal) if caller.principal.kind is PrincipalKind.AGENT else ALL_ON
     decision = decide(caller, space, op, now, standing, engine.rules.of(caller.roles), settings)
-    return Access(caller, space, decision.level, decision)
+    return Access(session, space, decision.level, decision)
 
 
-def try_enter(
-    engine: Engine, caller: Caller, space: Space, op: Op, now: int, held: Held | None = None
+def try_authorize(
+    session: Session, space: Space, op: Op, now: int, held: Held | None = None
 ) -> Access | None:
     try:
-        return enter_space(engine, caller, space, op, now, held)
+        return authorize_space(session, space, op, now, held)
     except AccessDenied:
         return None
 
 
-def standing_of(engine: Engine, caller: Caller, space: Space, held: Held | None = None) -> Standing:
+def standing_of(session: Session, space: Space, held: Held | None = None) -> Standing:
     """Read live: a grant withdrawn or a participant gone a moment ago does not count. `held` is what was read for
     several spaces together."""
     if held is not None:
         grants = held.get(space.id, ())
     else:
-        grants = engine.sealed.grants_held(space.id, caller.principal) if space.stored else ()
+        grants = session.sealed.grants_held(space.id, session.principal) if space.stored else ()
     return Standing(
         tuple(grants),
-        participant=space.kind is SpaceKind.CHAT and _takes_part(engine, caller, space),
-        system=_system_level(engine, caller, space) if space.kind is SpaceKind.SYSTEM else None,
+        participant=space.kind is SpaceKind.CHAT and _takes_part(session, space),
+        system=_system_level(session, space) if space.kind is SpaceKind.SYSTEM else None,
     )
 
 
@@ -147,29 +154,31 @@ def find_or_plan(engine: Engine, name: SpaceName, now: int) -> Space:
     return engine.sealed.space_named(name) or planned(name, now)
 
 
-def _meant(engine: Engine, caller: Caller, ref: SpaceRef, now: int) -> Iterator[Space]:
+def _meant(session: Session, ref: SpaceRef, now: int) -> Iterator[Space]:
     match ref:
         case SpaceName():
-            yield find_or_plan(engine, ref, now)
+            yield find_or_plan(session.engine, ref, now)
         case UUID():
-            own = engine.sealed.own_space(caller.principal)
-            yield own if own is not None and own.id == ref else engine.sealed.space(ref) or _nowhere(ref, now)
+            own = session.sealed.own_space(session.principal)
+            yield (
+                own if own is not None and own.id == ref else session.sealed.space(ref) or _nowhere(ref, now)
+            )
         case str():
-            yield from _referenced(engine, caller, ref, now)
+            yield from _referenced(session, ref, now)
         case _:
             raise InvalidField("Name a space by its id, its reference, or kind:reference.")
 
 
-def _referenced(engine: Engine, caller: Caller, ref: str, now: int) -> Iterator[Space]:
+def _referenced(session: Session, ref: str, now: int) -> Iterator[Space]:
     check_words("space", ref)
-    if by_id := _space_with_id(engine, ref):
+    if by_id := _space_with_id(session.engine, ref):
         yield by_id
         return
     kind, colon, rest = ref.partition(":")
     if colon and kind in _KINDS and rest:
-        yield from _named(engine, caller, rest, (_KINDS[kind],), now)
+        yield from _named(session, rest, (_KINDS[kind],), now)
     else:
-        yield from _named(engine, caller, ref, tuple(SpaceKind), now)
+        yield from _named(session, ref, tuple(SpaceKind), now)
 
 
 def _space_with_id(engine: Engine, ref: str) -> Space | None:
@@ -179,55 +188,54 @@ def _space_with_id(engine: Engine, ref: str) -> Space | None:
         return None
 
 
-def _named(
-    engine: Engine, caller: Caller, ref: str, kinds: tuple[SpaceKind, ...], now: int
-) -> Iterator[Space]:
+def _named(session: Session, ref: str, kinds: tuple[SpaceKind, ...], now: int) -> Iterator[Space]:
     for kind in kinds:
         if kind in _PRINCIPAL_KINDS:
             if is_subject(ref):  # nobody is called anything else, but a chat may be
-                yield find_or_plan(engine, own_space(principal(_PRINCIPAL_KINDS[kind], ref)), now)
+                yield find_or_plan(session.engine, own_space(principal(_PRINCIPAL_KINDS[kind], ref)), now)
         elif kind in _OWNERLESS:
-            yield find_or_plan(engine, SpaceName(kind, ref), now)
+            yield find_or_plan(session.engine, SpaceName(kind, ref), now)
         elif kind is SpaceKind.SHARED:
-            yield from (space for space in shared_spaces(engine, caller) if space.ref == ref)
+            yield from (space for space in shared_spaces(session) if space.ref == ref)
 
 
-def shared_spaces(engine: Engine, caller: Caller) -> list[Space]:
+def shared_spaces(session: Session) -> list[Space]:
     """Spaces made to be shared: the caller's own and those a grant names, whoever made them."""
     found = {
         space.id: space
-        for space in engine.sealed.spaces_of(caller.principal)
+        for space in session.sealed.spaces_of(session.principal)
         if space.kind is SpaceKind.SHARED
     }
-    for row in engine.sealed.store.grants.to(engine.sealed.blind(caller.principal)):
+    for row in session.sealed.store.grants.to(session.sealed.blind(session.principal)):
         if (
             row.space not in found
-            and (space := engine.sealed.space(row.space))
+            and (space := session.sealed.space(row.space))
             and space.kind is SpaceKind.SHARED
         ):
             found[row.space] = space
     return list(found.values())
 
 
-def _takes_part(engine: Engine, caller: Caller, space: Space) -> bool:
+def _takes_part(session: Session, space: Space) -> bool:
     """A stored list decides alone; without one the host's directory, then what the token or the host vouched for."""
     if space.listed:
-        return engine.sealed.membership(space.id, memberships(caller)) is not None
-    if engine.directory is not None and space.ref in engine.directory.list_accessible_object_ids(
-        caller.principal, "chat"
+        return session.sealed.membership(space.id, memberships(session.caller)) is not None
+    if (
+        session.engine.directory is not None
+        and space.ref in session.engine.directory.list_accessible_object_ids(session.principal, "chat")
     ):
         return True
-    return space.ref in caller.chats
+    return space.ref in session.caller.chats
 
 
-def _system_level(engine: Engine, caller: Caller, space: Space) -> Level | None:
+def _system_level(session: Session, space: Space) -> Level | None:
     if space.listed:
-        return engine.sealed.membership(space.id, memberships(caller))
-    if engine.directory is not None:
+        return session.sealed.membership(space.id, memberships(session.caller))
+    if session.engine.directory is not None:
         for asked in ("manage", "read"):
-            if space.ref in engine.directory.list_accessible_object_ids(caller.principal, asked):
+            if space.ref in session.engine.directory.list_accessible_object_ids(session.principal, asked):
                 return catalogue_level(asked)
-    claimed = caller.systems.get(space.ref)
+    claimed = session.caller.systems.get(space.ref)
     return catalogue_level(claimed) if claimed in ("read", "manage") else None
 
 
@@ -247,79 +255,111 @@ class EntryName(NamedTuple):
 
 
 class EntryRef(NamedTuple):
-    """A target in a space that was entered."""
+    """An entry that may or may not exist, in a space the caller has access to."""
 
-    entered: Access
+    access: Access
     visible: Visible
     key: str | None
     number: int | None
     namespace: str
 
 
-def seek(engine: Engine, caller: Caller, target: EntryName, op: Op, now: int) -> EntryRef:
-    """Enters the target's space. An id in a space one cannot enter is like an id that does not exist."""
-    if target.id is not None:
-        space, number = split_entry_id(target.id)
+def find_ref(session: Session, name: EntryName, op: Op, now: int) -> EntryRef:
+    """Authorises `op` in the entry's space. An id in a space without access is like an id that does not exist."""
+    if session.is_off:
+        raise Unavailable(session.reason)
+    if name.id is not None:
+        space, number = split_entry_id(name.id)
         try:
-            entered = enter(engine, caller, space, op, now)
+            access = authorize(session, space, op, now)
         except AccessDenied:
-            if op is Op.READ or _cannot_read(engine, caller, space, now):
+            if op is Op.READ or _cannot_read(session, space, now):
                 raise NotFound from None
             raise
-        return EntryRef(entered, visible_to(engine, entered, target.partitions, now), None, number, "")
-    if target.key is None:
+        return EntryRef(access, visible_to(access, name.partitions, now), None, number, "")
+    if name.key is None:
         raise MissingKey
-    if not isinstance(target.key, str):
+    if not isinstance(name.key, str):
         raise InvalidKey("A key must be text.")
-    entered = enter(engine, caller, target.space, op, now)
-    return EntryRef(
-        entered,
-        visible_to(engine, entered, target.partitions, now),
-        target.key.strip(),
-        None,
-        target.namespace,
-    )
+    access = authorize(session, name.space, op, now)
+    visible = visible_to(access, name.partitions, now)
+    return EntryRef(access, visible, name.key.strip(), None, name.namespace)
 
 
-def _cannot_read(engine: Engine, caller: Caller, space: UUID, now: int) -> bool:
+def _cannot_read(session: Session, space: UUID, now: int) -> bool:
     try:
-        enter(engine, caller, space, Op.READ, now)
+        authorize(session, space, Op.READ, now)
     except AccessDenied:
         return True
     return False
 
 
-def visible_to(engine: Engine, entered: Access, partitions: tuple[Partition, ...], now: int) -> Visible:
-    return engine.sealed.visible(entered.space, entered.caller.principal, partitions, now)
+def visible_to(access: Access, partitions: tuple[Partition, ...], now: int) -> Visible:
+    return access.session.sealed.visible(access.space, access.caller.principal, partitions, now)
 
 
-def look_up(engine: Engine, sought: EntryRef) -> OpenedRow:
-    """The entry meant, from the last committed state."""
-    if not sought.entered.space.stored:
+def look_up(ref: EntryRef) -> OpenedRow:
+    """Reads the entry from the last committed state."""
+    if not ref.access.space.stored:
         raise NotFound
-    if sought.number is not None:
-        head = engine.sealed.by_number(sought.visible, sought.number)
-        return first_readable(sought, [head] if head else [])
-    assert sought.key is not None
-    return first_readable(sought, engine.sealed.by_key(sought.visible, sought.namespace, sought.key))
+    sealed = ref.access.session.sealed
+    if ref.number is not None:
+        row = sealed.by_number(ref.visible, ref.number)
+        return first_readable(ref, [row] if row else [])
+    assert ref.key is not None
+    return first_readable(ref, sealed.by_key(ref.visible, ref.namespace, ref.key))
 
 
-def look_up_in(tx: SealedTransaction, place: WriteTarget, sought: EntryRef) -> OpenedRow:
-    """The entry meant, as this transaction sees it."""
-    if sought.number is not None:
-        head = tx.by_number(place, sought.visible, sought.number)
-        return first_readable(sought, [head] if head else [])
-    assert sought.key is not None
-    return first_readable(sought, tx.by_key(place, sought.visible, sought.namespace, sought.key))
+def look_up_in(tx: SealedTransaction, target: WriteTarget, ref: EntryRef) -> OpenedRow:
+    """Reads the entry as this transaction sees it."""
+    if ref.number is not None:
+        row = tx.by_number(target, ref.visible, ref.number)
+        return first_readable(ref, [row] if row else [])
+    assert ref.key is not None
+    return first_readable(ref, tx.by_key(target, ref.visible, ref.namespace, ref.key))
 
 
-def first_readable(sought: EntryRef, heads: Sequence[OpenedRow]) -> OpenedRow:
+class EntryChange(NamedTuple):
+    """A change of one entry that the caller may make, before its transaction."""
+
+    ref: EntryRef
+    target: WriteTarget
+    now: int
+    expected: int | None
+
+    @property
+    def access(self) -> Access:
+        return self.ref.access
+
+    def transaction(self, tx: Transaction) -> SealedTransaction:
+        return SealedTransaction(self.access.session.sealed, tx, self.now)
+
+    def begin(self, tx: Transaction) -> tuple[SealedTransaction, OpenedRow]:
+        """Reads the entry in the transaction, and refuses another revision than the expected one."""
+        sealed = self.transaction(tx)
+        head = look_up_in(sealed, self.target, self.ref)
+        check_expected(self.expected, head.row.revision)
+        return sealed, head
+
+
+def prepare_change(session: Session, name: EntryName, op: Op, expected: int | None = None) -> EntryChange:
+    now = session.clock()
+    ref = find_ref(session, name, op, now)
+    return EntryChange(ref, session.sealed.write_target(ref.access.space, now), now, expected)
+
+
+def check_expected(expected: int | None, actual: int) -> None:
+    if expected is not None and check_revision(expected) != actual:
+        raise PreconditionFailed(f"The entry is at revision {actual}, not {expected}; read it again.")
+
+
+def first_readable(ref: EntryRef, heads: Sequence[OpenedRow]) -> OpenedRow:
     """The caller's own row, else the newest visible; its first room before others. Locked rows come last."""
-    entered, now = sought.entered, sought.visible.now
+    access, now = ref.access, ref.visible.now
     if len(heads) > 1:
-        heads = sorted(heads, key=lambda head: _rank(sought, head))
+        heads = sorted(heads, key=lambda head: _rank(ref, head))
     for head in heads:
-        if head.entry is None or sees(entered.caller, entered.space, head.entry, now):
+        if head.entry is None or sees(access.caller, access.space, head.entry, now):
             return head
     raise NotFound
 
@@ -330,42 +370,47 @@ def opened(head: OpenedRow) -> Entry:
     return head.entry
 
 
-def deletable(engine: Engine, entered: Access, head: OpenedRow) -> bool:
+def deletable(access: Access, head: OpenedRow) -> bool:
     """Judged by the visible owner, so that a locked row can still be removed."""
-    creator = head.row.owner == engine.sealed.blind(entered.caller.principal)
-    return may_delete(entered.space, entered.level, creator=creator)
+    creator = head.row.owner == access.session.sealed.blind(access.caller.principal)
+    return may_delete(access.space, access.level, creator=creator)
 
 
-def require_delete(engine: Engine, entered: Access, head: OpenedRow) -> None:
-    if not deletable(engine, entered, head):
+def require_delete(access: Access, head: OpenedRow) -> None:
+    if not deletable(access, head):
         raise AccessDenied("Only who made this entry, or someone with manage, may remove it.")
 
 
-def require_creator(engine: Engine, entered: Access, head: OpenedRow) -> None:
+def require_creator(access: Access, head: OpenedRow) -> None:
     """For vocabularies in which not even manage removes what somebody else made."""
-    if head.row.owner != engine.sealed.blind(entered.caller.principal):
+    if head.row.owner != access.session.sealed.blind(access.caller.principal):
         raise AccessDenied("Only who made this entry may remove or rename it.")
-    require_delete(engine, entered, head)
+    require_delete(access, head)
 
 
-def seen(entered: Access, head: OpenedRow, now: int) -> Entry | None:
+def seen(access: Access, head: OpenedRow, now: int) -> Entry | None:
     """The entry, if it can be opened and the caller may see it."""
     entry = head.entry
-    return entry if entry is not None and sees(entered.caller, entered.space, entry, now) else None
+    return entry if entry is not None and sees(access.caller, access.space, entry, now) else None
 
 
-def require_flagging(entered: Access) -> None:
-    """For changing the words of what always applies: they steer every later turn, as making it apply did."""
-    if not may_flag(entered.caller, entered.space, entered.level):
+def require_flag(access: Access) -> None:
+    if not may_flag(access.caller, access.space, access.level):
+        raise AccessDenied("Always-apply needs a person who manages this space.")
+
+
+def require_flagging(access: Access) -> None:
+    """Refuses to change a pinned memory's words to callers who may not pin: they steer every later turn."""
+    if not may_flag(access.caller, access.space, access.level):
         raise AccessDenied("This memory always applies; a person who manages its space changes its words.")
 
 
-def _rank(sought: EntryRef, head: OpenedRow) -> tuple[bool, bool, bool, int]:
+def _rank(ref: EntryRef, head: OpenedRow) -> tuple[bool, bool, bool, int]:
     entry = head.entry
-    first_room = sought.visible.partitions[0]
+    first_room = ref.visible.partitions[0]
     return (
         entry is None,
-        entry is not None and entry.owner != sought.entered.caller.principal,
+        entry is not None and entry.owner != ref.access.caller.principal,
         head.row.partition != first_room,
         -head.row.seq,
     )

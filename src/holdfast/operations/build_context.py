@@ -20,13 +20,12 @@ from holdfast.domain.context import (
 from holdfast.domain.entry import Entry
 from holdfast.domain.file import Index
 from holdfast.domain.partition import MODEL_VISIBLE, Partition
-from holdfast.domain.principal import Caller
 from holdfast.domain.space import Space, own_space
 from holdfast.operations.authorize import Access, visible_to
-from holdfast.operations.engine import Engine
 from holdfast.operations.read import Listing, look_through
 from holdfast.operations.read_log import CONTEXT
-from holdfast.operations.spaces import enterable
+from holdfast.operations.session import Session
+from holdfast.operations.spaces import accessible
 from holdfast.storage.sealed_store import Filter, OpenedRow
 
 SPARE = 4
@@ -44,28 +43,28 @@ class _Applied(NamedTuple):
     elsewhere: Space | None
 
 
-def build_context(engine: Engine, caller: Caller, budget: int) -> Context:
+def build_context(session: Session, budget: int) -> Context:
     """A role without the rule to read is refused where the own space is listed."""
-    found = _always(engine, caller), _index(engine, caller), _summary(engine, caller)
+    found = _always(session), _index(session), _summary(session)
     return fenced([part for part, _ in found], sum(locked for _, locked in found), budget)
 
 
-def _always(engine: Engine, caller: Caller) -> tuple[Part, int]:
+def _always(session: Session) -> tuple[Part, int]:
     """What always applies in every space the caller may read, newest first; at one moment the own space comes first,
     then the others by name."""
-    now, cap = engine.clock(), engine.limits.always_inject
+    now, cap = session.clock(), session.limits.always_inject
     applied: list[_Applied] = []
     locked, uncounted = 0, False
-    for entered in enterable(engine, caller, Op.READ, now):
-        if entered.space.stored:
-            heads = _flagged(engine, entered, now, cap * SPARE)
-            applied += _applied(entered, heads, now)
-            locked += _unopened(entered, heads)
+    for access in accessible(session, Op.READ, now):
+        if access.space.stored:
+            heads = _flagged(access, now, cap * SPARE)
+            applied += _applied(access, heads, now)
+            locked += _unopened(access, heads)
             uncounted |= len(heads) == cap * SPARE
     applied.sort(key=attrgetter("order"))
     chosen = _shared_out(applied, cap)
     lines = [always_line(each.entry, each.elsewhere) for each in chosen]
-    engine.reads.note(CONTEXT, caller.principal, now, [each.entry for each in chosen])
+    session.engine.reads.note(CONTEXT, session.principal, now, [each.entry for each in chosen])
     beyond = len(applied) - len(lines)
     return Part("Always apply:", "always-apply", "always-apply", lines, beyond, uncounted), locked
 
@@ -84,45 +83,47 @@ def _shared_out(applied: Sequence[_Applied], cap: int) -> list[_Applied]:
     return chosen
 
 
-def _flagged(engine: Engine, entered: Access, now: int, limit: int) -> list[OpenedRow]:
-    visible = visible_to(engine, entered, MODEL_VISIBLE, now)
-    return engine.sealed.heads(visible, engine.sealed.store.entries.flagged(visible, limit))
+def _flagged(access: Access, now: int, limit: int) -> list[OpenedRow]:
+    visible = visible_to(access, MODEL_VISIBLE, now)
+    return access.session.sealed.open_rows(
+        visible, access.session.sealed.store.entries.flagged(visible, limit)
+    )
 
 
-def _applied(entered: Access, heads: Sequence[OpenedRow], now: int) -> list[_Applied]:
-    space, elsewhere = entered.space, not _is_home(entered)
+def _applied(access: Access, heads: Sequence[OpenedRow], now: int) -> list[_Applied]:
+    space, elsewhere = access.space, not _is_home(access)
     return [
         _Applied(
             (-row.updated_us, elsewhere, space.name.parts(), -row.seq), entry, space if elsewhere else None
         )
         for row, entry in heads
-        if entry is not None and entry.for_models and sees(entered.caller, space, entry, now)
+        if entry is not None and entry.for_models and sees(access.caller, space, entry, now)
     ]
 
 
-def _unopened(entered: Access, heads: Sequence[OpenedRow]) -> int:
+def _unopened(access: Access, heads: Sequence[OpenedRow]) -> int:
     """Locked rows; those of the own notes, facts and files are counted where these are listed."""
-    home = _is_home(entered)
+    home = _is_home(access)
     return sum(entry is None and not (home and row.partition in _LISTED) for row, entry in heads)
 
 
-def _index(engine: Engine, caller: Caller) -> tuple[Part, int]:
-    index = list_files(engine, caller)
+def _index(session: Session) -> tuple[Part, int]:
+    index = list_files(session)
     lines = index_lines(index.files)
-    engine.reads.note(CONTEXT, caller.principal, engine.clock(), index.files[: len(lines)])
+    session.engine.reads.note(CONTEXT, session.principal, session.clock(), index.files[: len(lines)])
     beyond = len(index.files) - len(lines)
     return Part("Index of files:", "index line", "index lines", lines, beyond, index.more), index.locked
 
 
-def list_files(engine: Engine, caller: Caller, type: str | None = None) -> Index:
+def list_files(session: Session, type: str | None = None) -> Index:
     """The caller's newest files: MEMORY.md and the context show the same."""
-    page = look_through(engine, caller, Listing((Partition.FILES,), wanted=Filter(category=type), limit=SCAN))
+    page = look_through(session, Listing((Partition.FILES,), wanted=Filter(category=type), limit=SCAN))
     return Index([entry for entry in page if entry.for_models], page.cursor is not None, page.locked)
 
 
-def _summary(engine: Engine, caller: Caller) -> tuple[Part, int]:
+def _summary(session: Session) -> tuple[Part, int]:
     """Counts and the newest keys, as my-memory has them, but of the newest entries alone."""
-    page = look_through(engine, caller, Listing(SUMMARISED, limit=SCAN))
+    page = look_through(session, Listing(SUMMARISED, limit=SCAN))
     more = page.cursor is not None
     categories = by_category((entry.category, entry.key) for entry in page if entry.for_models)
     lines = [category_line(category, at_least=more) for category in categories]
@@ -130,5 +131,5 @@ def _summary(engine: Engine, caller: Caller) -> tuple[Part, int]:
     return Part(heading, "category", "categories", lines, uncounted=more), page.locked
 
 
-def _is_home(entered: Access) -> bool:
-    return entered.space.name == own_space(entered.caller.principal)
+def _is_home(access: Access) -> bool:
+    return access.space.name == own_space(access.caller.principal)

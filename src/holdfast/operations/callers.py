@@ -9,10 +9,10 @@ from holdfast.contracts.rows import SpaceRow
 from holdfast.domain.access import Op
 from holdfast.domain.errors import Locked
 from holdfast.domain.limits import check_limit
-from holdfast.domain.principal import Caller
 from holdfast.domain.space import OWN_KIND, Space, SpaceKind
-from holdfast.operations.authorize import enter_own
+from holdfast.operations.authorize import authorize_own
 from holdfast.operations.engine import Engine
+from holdfast.operations.session import Session
 
 AT_ONCE = 1_000
 _KINDS = frozenset((*OWN_KIND.values(), SpaceKind.SESSION))
@@ -29,11 +29,11 @@ class CallerCount:
     """In every room, trash included."""
 
 
-def list_callers(engine: Engine, caller: Caller, limit: int) -> list[CallerCount]:
+def list_callers(session: Session, limit: int) -> list[CallerCount]:
     """The busiest first; who is no administrator sees themselves alone."""
-    limit = check_limit(limit, engine.limits.list_rows)
-    enter_own(engine, caller, Op.METADATA, engine.clock())
-    rows = _everyone(engine) if caller.is_admin else _own(engine, caller)
+    limit = check_limit(limit, session.limits.list_rows)
+    authorize_own(session, Op.METADATA, session.clock())
+    rows = _everyone(session.engine) if session.caller.is_admin else _own(session)
     found = [_count(space, entries) for space, entries in rows]
     found.sort(key=lambda one: (-one.entries, one.caller, one.session or ""))
     return found[:limit]
@@ -48,9 +48,9 @@ def _everyone(engine: Engine) -> Iterator[tuple[Space, int]]:
         after = page[-1].row.id
 
 
-def _own(engine: Engine, caller: Caller) -> Iterator[tuple[Space, int]]:
-    for space in engine.sealed.spaces_of(caller.principal):
-        counts = engine.sealed.store.spaces.counts(space.id)
+def _own(session: Session) -> Iterator[tuple[Space, int]]:
+    for space in session.sealed.spaces_of(session.principal):
+        counts = session.sealed.store.spaces.counts(space.id)
         if space.kind in _KINDS and counts is not None:
             yield space, counts.entries
 

@@ -6,34 +6,33 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from holdfast.contracts.storage import Job, Transaction
-from holdfast.domain.access import Op, may_flag
+from holdfast.domain.access import Op
 from holdfast.domain.entry import TEXT, Change, Content, Entry
-from holdfast.domain.errors import AccessDenied, Conflict, EditNoMatch, InvalidField, MissingField, NotText
+from holdfast.domain.errors import Conflict, EditNoMatch, InvalidField, MissingField, NotText
 from holdfast.domain.file import check_description, check_name, check_type
 from holdfast.domain.key import refuse_reserved
-from holdfast.domain.limits import check_hint, check_key, check_label, check_tags, check_text
-from holdfast.domain.principal import Caller
+from holdfast.domain.limits import Limits, check_hint, check_key, check_label, check_tags, check_text
 from holdfast.domain.profile import PROFILES
 from holdfast.domain.retention import ENDLESS, Ttl
 from holdfast.operations.authorize import (
-    Access,
+    EntryChange,
     EntryName,
     SpaceRef,
-    enter,
-    look_up_in,
+    authorize,
     opened,
+    prepare_change,
     require_creator,
     require_delete,
+    require_flag,
     require_flagging,
-    seek,
 )
-from holdfast.operations.engine import Engine
-from holdfast.operations.judge import NO_ADVICE, judged, provenance_after, scrubbed, weighed
-from holdfast.operations.remember import check_expected
-from holdfast.operations.results import NOTHING_TAKEN_OUT, Redactions
+from holdfast.operations.provenance import provenance_after
+from holdfast.operations.session import Session
 from holdfast.safety.advice import Advice
+from holdfast.safety.review import NO_ADVICE, judge_words, scrub_content
+from holdfast.safety.scrub import Redactions
 from holdfast.storage.row_codec import State
-from holdfast.storage.sealed_store import OpenedRow, WriteTarget
+from holdfast.storage.sealed_store import OpenedRow
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 
@@ -70,40 +69,30 @@ class Replaced:
     """The text as it was; what it is now may have secrets taken out anywhere."""
 
 
-def edit(engine: Engine, caller: Caller, target: EntryName, changes: Changes) -> Job[Edited]:
-    now = engine.clock()
-    sought = seek(engine, caller, target, Op.CHANGE, now)
+def edit(session: Session, name: EntryName, changes: Changes) -> Job[Edited]:
+    change = prepare_change(session, name, Op.CHANGE, changes.expected_revision)
     if changes.always_inject is not None:
-        _require_flag(sought.entered)
-    place = engine.sealed.place(sought.entered.space, now)
+        require_flag(change.access)
 
     def write(tx: Transaction) -> Edited:
-        sealed = SealedTransaction(engine.sealed, tx, now)
-        head = look_up_in(sealed, place, sought)
-        check_expected(changes.expected_revision, head.row.revision)
-        entry = opened(head)
-        return _revise(
-            engine, sealed, sought.entered, place, head, _changed(engine, entry, changes), changes, "edit"
-        )
+        sealed, head = change.begin(tx)
+        content = _changed(session.limits, opened(head), changes)
+        return _revise(change, sealed, head, content, changes, "edit")
 
-    return write
+    return Job(write)
 
 
-def renew(engine: Engine, caller: Caller, target: EntryName, ttl: Ttl, expected: int | None) -> Job[Entry]:
+def renew(session: Session, name: EntryName, ttl: Ttl, expected: int | None) -> Job[Entry]:
     """A new time to live, counted from now; without one the span that the last write gave."""
-    now = engine.clock()
-    sought = seek(engine, caller, target, Op.CHANGE, now)
-    place = engine.sealed.place(sought.entered.space, now)
+    change = prepare_change(session, name, Op.CHANGE, expected)
 
     def write(tx: Transaction) -> Entry:
-        sealed = SealedTransaction(engine.sealed, tx, now)
-        head = look_up_in(sealed, place, sought)
-        check_expected(expected, head.row.revision)
+        sealed, head = change.begin(tx)
         entry = opened(head)
         changes = Changes(ttl=_span(entry) if ttl is None else ttl)
-        return _revise(engine, sealed, sought.entered, place, head, entry.content, changes, "renew")
+        return _revise(change, sealed, head, entry.content, changes, "renew")
 
-    return write
+    return Job(write)
 
 
 def _span(entry: Entry) -> timedelta:
@@ -116,120 +105,104 @@ def _span(entry: Entry) -> timedelta:
 
 
 def replace_text(
-    engine: Engine, caller: Caller, target: EntryName, old: str, new: str, expected: int | None
+    session: Session, name: EntryName, old: str, new: str, expected: int | None
 ) -> Job[Replaced]:
-    """Replaces the first occurrence, literally, and says how many there were."""
-    now = engine.clock()
-    sought = seek(engine, caller, target, Op.CHANGE, now)
+    """Replaces the first occurrence, literally, and returns how many there were."""
+    change = prepare_change(session, name, Op.CHANGE, expected)
     if not isinstance(old, str) or not isinstance(new, str) or not old:
         raise MissingField("Say which text to replace (`old`, not empty) and what to put there (`new`).")
-    place = engine.sealed.place(sought.entered.space, now)
 
     def write(tx: Transaction) -> Replaced:
-        sealed = SealedTransaction(engine.sealed, tx, now)
-        head = look_up_in(sealed, place, sought)
-        check_expected(expected, head.row.revision)
-        if opened(head).content.media_type != TEXT:
+        sealed, head = change.begin(tx)
+        entry = opened(head)
+        if entry.content.media_type != TEXT:
             raise NotText
-        text = opened(head).text
-        occurrences = text.count(old)
+        occurrences = entry.text.count(old)
         if not occurrences:
             raise EditNoMatch
-        changes = Changes(text=text.replace(old, new, 1))
-        content = _changed(engine, opened(head), changes)
-        revised = _revise(engine, sealed, sought.entered, place, head, content, changes, "edit")
-        return Replaced(revised, occurrences, text)
+        changes = Changes(text=entry.text.replace(old, new, 1))
+        content = _changed(session.limits, entry, changes)
+        return Replaced(_revise(change, sealed, head, content, changes, "edit"), occurrences, entry.text)
 
-    return write
+    return Job(write)
 
 
 def rename(
-    engine: Engine,
-    caller: Caller,
-    target: EntryName,
+    session: Session,
+    name: EntryName,
     new_key: str,
     to_space: SpaceRef,
     expected: int | None = None,
     *,
     creator_only: bool = False,
 ) -> Job[Entry]:
-    """One transaction: the entry has its new name, or everything is as before. Moving it needs write on both sides."""
-    now = engine.clock()
-    sought = seek(engine, caller, target, Op.CHANGE, now)
-    key = engine.scrub(check_key(new_key, engine.limits)).text
-    place = engine.sealed.place(sought.entered.space, now)
-    there = sought.entered if to_space is None else enter(engine, caller, to_space, Op.WRITE, now)
-    target_place = (
-        place if there.space.id == sought.entered.space.id else engine.sealed.place(there.space, now)
-    )
+    """Gives the entry a new key, or moves it to another space, in one transaction. Moving needs write on both sides."""
+    change = prepare_change(session, name, Op.CHANGE, expected)
+    key = session.engine.scrub(check_key(new_key, session.limits)).text
+    here, there = change.target, change.access
+    if to_space is not None:
+        there = authorize(session, to_space, Op.WRITE, change.now)
+        if there.space.id != change.access.space.id:
+            here = session.sealed.write_target(there.space, change.now)
+    moves = here is not change.target
 
     def write(tx: Transaction) -> Entry:
-        sealed = SealedTransaction(engine.sealed, tx, now)
-        head = look_up_in(sealed, place, sought)
-        check_expected(expected, head.row.revision)
+        sealed, head = change.begin(tx)
         entry = opened(head)
         if creator_only:
-            require_creator(engine, sought.entered, head)
+            require_creator(change.access, head)
         profile = PROFILES[entry.partition]
         refuse_reserved(key, entry.category, profile.reserved_heads)
         if profile.of_files:
             check_name(key)
-            if target_place is not place:
+            if moves:
                 raise InvalidField("A file memory stays in its user's own space.")
-            sealed.refuse_twin(place, entry.owner, key, entry.number)
+            sealed.refuse_twin(here, entry.owner, key, entry.number)
+        if moves:
+            require_delete(change.access, head)
+            if entry.always_inject:
+                require_flag(there)
+            sealed.insert_new(here)
+        elif key == entry.key:
+            return entry
+        elif entry.always_inject:
+            require_flagging(change.access)
+        sealed.free_expired(here, entry.partition, entry.owner, entry.namespace, key)
+        if sealed.own(here, entry.partition, entry.owner, entry.namespace, key):
+            raise Conflict(f"There is an entry `{key}` already; rename or remove it first.")
         content = entry.content._replace(
             key=key,
             change=Change.RENAMED,
             restores=None,
-            provenance=provenance_after(caller, entry.content),
+            provenance=provenance_after(session.caller, entry.content),
             removed_by="",
         )
-        if target_place is not place:
-            require_delete(engine, sought.entered, head)
-            if entry.always_inject:
-                _require_flag(there)
-            sealed.settle(target_place)
-        elif key == entry.key:
-            return entry
-        elif entry.always_inject:
-            require_flagging(sought.entered)
-        sealed.free_expired(target_place, entry.partition, entry.owner, entry.namespace, key)
-        if sealed.own(target_place, entry.partition, entry.owner, entry.namespace, key):
-            raise Conflict(f"There is an entry `{key}` already; rename or remove it first.")
-        indexed, state = profile.indexed and not entry.encrypted, State.of(entry)
+        state, indexed = State.of(entry), profile.indexed and not entry.encrypted
         if profile.scrubbed and not entry.encrypted:
-            _, held_back = weighed(profile, content)
+            _, held_back = judge_words(profile, content)
             state = state._replace(quarantined=state.quarantined or held_back)
-        if target_place is not place:
+        if moves:
             leaves = OpenedRow(head.row, entry._replace(quarantined=state.quarantined))
-            moved = sealed.carry(
-                place, leaves, target_place, content, indexed=indexed, cap=engine.limits.entries
+            renamed = sealed.carry(
+                change.target, leaves, here, content, indexed=indexed, cap=session.limits.entries
             )
-            sealed.audit("rename", caller.principal, moved.space, moved.id, moved.revision)
-            return moved
-        renamed = sealed.revise(
-            place, head, content, state, indexed=indexed, history=True, keep=engine.limits.revisions
-        )
-        sealed.audit("rename", caller.principal, renamed.space, renamed.id, renamed.revision)
+        else:
+            renamed = sealed.revise(
+                here, head, content, state, indexed=indexed, history=True, keep=session.limits.revisions
+            )
+        sealed.audit("rename", session.principal, renamed.space, renamed.id, renamed.revision)
         return renamed
 
-    return write
+    return Job(write)
 
 
-def _require_flag(entered: Access) -> None:
-    if not may_flag(entered.caller, entered.space, entered.level):
-        raise AccessDenied("Always-apply needs a person who manages this space.")
-
-
-def _changed(engine: Engine, entry: Entry, changes: Changes) -> Content:
-    limits, content, profile = engine.limits, entry.content, PROFILES[entry.partition]
+def _changed(limits: Limits, entry: Entry, changes: Changes) -> Content:
+    content, profile = entry.content, PROFILES[entry.partition]
     if changes.text is not None:
         if entry.encrypted:
-            raise NotText("The entry is encrypted by its client; write it anew.")
-        content = content._replace(
-            body=check_text(changes.text, limits.body_bytes, blank=PROFILES[entry.partition].allows_blank),
-            media_type=TEXT,
-        )
+            raise NotText("The entry is encrypted by its client; write it again.")
+        body = check_text(changes.text, limits.body_bytes, blank=profile.allows_blank)
+        content = content._replace(body=body, media_type=TEXT)
     if changes.hint is not None:
         check = check_description if profile.of_files else check_hint
         content = content._replace(hint=check(changes.hint, limits).strip())
@@ -245,28 +218,28 @@ def _changed(engine: Engine, entry: Entry, changes: Changes) -> Content:
 
 
 def _revise(
-    engine: Engine,
+    change: EntryChange,
     tx: SealedTransaction,
-    entered: Access,
-    place: WriteTarget,
     head: OpenedRow,
     content: Content,
     changes: Changes,
     operation: str,
 ) -> Edited:
-    entry, profile = opened(head), PROFILES[opened(head).partition]
+    access, entry = change.access, opened(head)
+    session, profile = access.session, PROFILES[entry.partition]
     if entry.always_inject and (changes.text, changes.hint) != (None, None):
-        require_flagging(entered)
-    state, advice, redactions = State.of(entry), NO_ADVICE, NOTHING_TAKEN_OUT
+        require_flagging(access)
+    state, advice = State.of(entry), NO_ADVICE
+    redactions: Redactions = ()
     content = content._replace(
         change=Change.EDITED,
         restores=None,
-        provenance=provenance_after(entered.caller, entry.content),
+        provenance=provenance_after(session.caller, entry.content),
         removed_by="",
     )
     if profile.scrubbed and not entry.encrypted:
-        content, redactions = scrubbed(engine, content)
-        content, advice, held_back = judged(engine, entered.caller, profile, content, tx.now)
+        content, redactions = scrub_content(session.engine.scrub, content)
+        advice, held_back = judge_words(profile, content)
         state = state._replace(quarantined=state.quarantined or held_back)
     if changes.no_expiry:
         state = state._replace(expires_us=profile.retention.expires_us(None, tx.now))
@@ -275,17 +248,17 @@ def _revise(
     if changes.always_inject is not None:
         state = state._replace(always_inject=changes.always_inject)
     revised = tx.revise(
-        place,
+        change.target,
         head,
         content,
         state,
         indexed=profile.indexed and not entry.encrypted,
         history=profile.keeps_history,
-        keep=engine.limits.revisions,
+        keep=session.limits.revisions,
     )
-    tx.audit(operation, entered.caller.principal, revised.space, revised.id, revised.revision)
+    tx.audit(operation, session.principal, revised.space, revised.id, revised.revision)
     edited = Edited(*revised)
     edited.redactions = redactions
-    if any(said is not None for said in (changes.text, changes.hint, changes.tags)):
+    if any(field is not None for field in (changes.text, changes.hint, changes.tags)):
         edited.advice = advice
     return edited

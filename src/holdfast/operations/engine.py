@@ -8,18 +8,17 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from holdfast.bounded_cache import BoundedCache
 from holdfast.contracts.host import Clock, Directory
-from holdfast.contracts.storage import Answer, Job, Unprepared
+from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import ALL_RULES, Rules
 from holdfast.domain.agent import AgentSettings
-from holdfast.domain.errors import Unavailable
+from holdfast.domain.errors import HoldfastError, Unavailable
 from holdfast.domain.limits import Limits
 from holdfast.domain.principal import Principal
 from holdfast.domain.space import Space
-from holdfast.operations.pace import Paces
 from holdfast.operations.read_log import ReadLog
 from holdfast.operations.run_queue import RunQueue
-from holdfast.operations.work import Write
 from holdfast.recall.index import Index
 from holdfast.safety.scrub import Scrubbed
 from holdfast.storage.keyring import StaleKeys
@@ -61,16 +60,14 @@ class AgentBook:
 
     def __init__(self, sealed: SealedStore) -> None:
         self._sealed = sealed
-        self._known: dict[Principal, tuple[float, AgentSettings]] = {}
-        self._owners: set[tuple[Principal, Principal]] = set()
+        self._known: BoundedCache[Principal, tuple[float, AgentSettings]] = BoundedCache(KNOWN_CALLERS)
+        self._owners: BoundedCache[tuple[Principal, Principal], None] = BoundedCache(KNOWN_CALLERS)
 
     def of(self, agent: Principal) -> AgentSettings:
         known = self._known.get(agent)
         if known is not None and time.monotonic() - known[0] < RULES_SECONDS:
             return known[1]
         settings = self._sealed.agent_settings(agent)
-        if len(self._known) >= KNOWN_CALLERS:
-            self._known.clear()
         self._known[agent] = time.monotonic(), settings
         return settings
 
@@ -81,9 +78,7 @@ class AgentBook:
         """Whether this process has not heard yet that the agent is this owner's."""
         if (agent, owner) in self._owners:
             return False
-        if len(self._owners) >= KNOWN_CALLERS:
-            self._owners.clear()
-        self._owners.add((agent, owner))
+        self._owners[agent, owner] = None
         return True
 
 
@@ -91,20 +86,25 @@ class Candidates:
     """The spaces each caller might enter, never older than a second or than the last write of this process."""
 
     def __init__(self) -> None:
-        self._known: dict[Hashable, tuple[float, list[Space]]] = {}
+        self._known: BoundedCache[Hashable, tuple[float, list[Space]]] = BoundedCache(KNOWN_CALLERS)
 
     def of(self, caller: Hashable, look: Callable[[], list[Space]]) -> list[Space]:
         known = self._known.get(caller)
         if known is not None and time.monotonic() - known[0] < CANDIDATE_SECONDS:
             return known[1]
         spaces = look()
-        if len(self._known) >= KNOWN_CALLERS:
-            self._known.clear()
         self._known[caller] = time.monotonic(), spaces
         return spaces
 
     def forget(self) -> None:
         self._known.clear()
+
+
+def settled(answer: T) -> T:
+    """The answer of a committed job, or the refusal it returned."""
+    if isinstance(answer, HoldfastError):
+        raise answer
+    return answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,6 @@ class Engine:
     candidates: Candidates = field(init=False)
     agents: AgentBook = field(init=False)
     runs: RunQueue = field(default_factory=RunQueue)
-    paces: Paces = field(default_factory=Paces)
     reads: ReadLog = field(init=False)
 
     def __post_init__(self) -> None:
@@ -130,36 +129,32 @@ class Engine:
         object.__setattr__(self, "agents", AgentBook(self.sealed))
         object.__setattr__(self, "reads", ReadLog(self.sealed, on=self.audit_reads))
 
-    def submit(self, work: Write[T]) -> Future[T]:
-        """Starts a write. When keys change under it, it is prepared again where its result is awaited."""
-        self._begin()
-        return self.sealed.store.submit(work.prepare())
-
-    def submit_to(self, work: Write[T], answer: Answer[T]) -> None:
-        """The same for whoever has a place of its own for the outcome."""
-        self._begin()
-        self.sealed.store.submit_to(work.prepare(), answer)
-
-    def write(self, work: Write[T]) -> T:
-        self._begin()
+    def commit(self, prepare: Callable[[], Job[T]]) -> T:
+        """Prepares a write and commits it; when keys changed in between, once more."""
         for _ in range(TRIES):
             try:
-                return self.sealed.store.write(self._job(work))
+                return self.write(prepare())
             except StaleKeys as stale:
                 self.refresh(stale)
         raise Unavailable(KEYS_CHANGE)
 
-    def _job(self, work: Write[T]) -> Job[T]:
-        return Unprepared(work.prepare) if work.brief and self.sealed.store.crowded else work.prepare()
+    def write(self, job: Job[T]) -> T:
+        """Commits a job. StaleKeys means that it has to be prepared again."""
+        return settled(self.sealed.store.write(self.begin(job).run))
 
-    def _begin(self) -> None:
-        """What is written may open spaces to callers, and will have to be derived from."""
+    def submit(self, job: Job[T]) -> Future[T]:
+        """Starts a write without waiting for it. StaleKeys in its future means that it has to be prepared again."""
+        return self.sealed.store.submit(self.begin(job).run)
+
+    def begin(self, job: Job[T]) -> Job[T]:
+        """Notes that something will be written: it may open spaces to callers, and will need vectors."""
         self.candidates.forget()
         self.index.wake()
+        return job
 
-    def run_job(self, job: Job[T]) -> T:
+    def run_job(self, run: Callable[[Transaction], T]) -> T:
         """One transaction of long work."""
-        return self.sealed.store.write(job)
+        return self.sealed.store.write(run)
 
     def refresh(self, stale: StaleKeys) -> None:
         for space in stale.args:

@@ -1,70 +1,105 @@
-"""Once: a write that is asked for twice with one idempotency key is done once and answered twice."""
+"""Idempotency: a write that is sent twice with one key is done once and answered twice."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Protocol
 from uuid import UUID
 
-from holdfast.contracts.storage import Job, Transaction
+from holdfast.contracts.storage import Job, LongJob, Transaction
 from holdfast.crypto.blind import fingerprint
-from holdfast.domain.errors import Conflict
+from holdfast.domain.errors import ConfirmationRequired, Conflict
 from holdfast.domain.ids import number_of
-from holdfast.domain.principal import Caller
 from holdfast.operations.edit import Replaced
-from holdfast.operations.engine import Engine
-from holdfast.operations.work import Write
+from holdfast.operations.proposals import ProposalJob, confirmation_required
+from holdfast.operations.session import Session
 from holdfast.storage.sealed_transaction import SealedTransaction
 
-T = TypeVar("T")
+_PROPOSAL = "\0proposal"
+"""Marks the kept answer of a call that was refused with a proposal."""
+
+
+class Answers(Protocol):
+    """How the answer of a call becomes JSON, and JSON the answer again."""
+
+    def encode(self, value: Any) -> Any: ...
+    def decode(self, shown: Any) -> Any: ...
+
+
+class RepeatableCall(Protocol):
+    """A row of the table of calls."""
+
+    @property
+    def run(self) -> Callable[..., Any]: ...
+    @property
+    def answer(self) -> Answers: ...
+    @property
+    def repeat(self) -> Any:
+        """Not None when the call keeps its answer under the key itself."""
+        ...
 
 
 def once(
-    engine: Engine,
-    caller: Caller,
+    session: Session,
     key: str,
-    asked: tuple[str, Mapping[str, Any]],
-    work: Write[T],
-    show: Callable[[T], Any],
-    read: Callable[[Any], T],
-) -> Write[T]:
-    """The work, with its answer kept in its own transaction; `show` and `read` turn that into JSON and back."""
-    request = fingerprint(engine.sealed.store_key, json.dumps(asked, default=repr, sort_keys=True).encode())
-
-    def prepare() -> Job[T]:
-        job = _prepared(work)
-
-        def write(tx: Transaction) -> T:
-            sealed = SealedTransaction(engine.sealed, tx, engine.clock())
-            answer = sealed.answered(caller.principal, key, request)
-            if answer is not None:
-                return read(json.loads(answer))
-            done = job(tx)
-            shown = json.dumps(show(done)).encode()
-            sealed.keep_answer(caller.principal, key, request, shown, _about(done))
-            return done
-
-        return write
-
-    return Write(prepare, work.off)
-
-
-def _prepared(work: Write[T]) -> Job[T]:
-    """What can no longer be done because it was done already is still answered: so a conflict waits its turn. Whoever
-    lost their access meanwhile is refused at once, whatever they were answered before."""
+    call: RepeatableCall,
+    arguments: Mapping[str, Any],
+    prepare: Callable[[], Any],
+) -> Any:
+    """The result of a call, with its answer kept in its own transaction; a repeated request is answered from there."""
+    parts = json.dumps((call.run.__qualname__, arguments), default=repr, sort_keys=True)
+    request = fingerprint(session.sealed.store_key, parts.encode())
     try:
-        return work.prepare()
-    except Conflict as refusal:
-        late = refusal
+        result = prepare()
+    except Conflict as conflict:
+        result = _refusing(conflict)  # done before, it conflicts with itself: its answer comes first
+    if isinstance(result, LongJob):
+        return _bound(session, key, request, result)
+    if not isinstance(result, Job) or (call.repeat is not None and not isinstance(result, ProposalJob)):
+        return result
+    run = result.run
 
-    def refuse(_: Transaction) -> T:
-        raise late
+    def write(tx: Transaction) -> Any:
+        sealed = SealedTransaction(session.sealed, tx, session.clock())
+        kept = sealed.answered(session.principal, key, request)
+        if kept is not None:
+            shown = json.loads(kept)
+            is_proposal = isinstance(shown, dict) and _PROPOSAL in shown
+            return confirmation_required(shown[_PROPOSAL]) if is_proposal else call.answer.decode(shown)
+        done = run(tx)
+        shown = (
+            {_PROPOSAL: done.proposal} if isinstance(done, ConfirmationRequired) else call.answer.encode(done)
+        )
+        sealed.keep_answer(session.principal, key, request, json.dumps(shown).encode(), _entry_id(done))
+        return done
 
-    return refuse
+    return Job(write)
 
 
-def _about(done: object) -> UUID | None:
-    """The entry an answer speaks of: it takes the answer along when it goes."""
-    id = done.entry.id if isinstance(done, Replaced) else getattr(done, "id", None)
+def _bound(session: Session, key: str, request: bytes, job: LongJob[Any]) -> LongJob[Any]:
+    """Binds the key to this request before long work whose parts are each done once."""
+
+    def bind(tx: Transaction) -> None:
+        sealed = SealedTransaction(session.sealed, tx, session.clock())
+        if sealed.answered(session.principal, key, request) is None:
+            sealed.keep_answer(session.principal, key, request, b"null", None)
+
+    def run() -> Any:
+        session.engine.write(Job(bind))
+        return job.run()
+
+    return LongJob(run)
+
+
+def _refusing(error: Conflict) -> Job[Any]:
+    def refuse(_: Transaction) -> Any:
+        raise error
+
+    return Job(refuse)
+
+
+def _entry_id(answer: object) -> UUID | None:
+    """The entry an answer is about: the kept answer is erased with it."""
+    id = answer.entry.id if isinstance(answer, Replaced) else getattr(answer, "id", None)
     return id if isinstance(id, UUID) and number_of(id) else None

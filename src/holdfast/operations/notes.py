@@ -1,14 +1,17 @@
-"""What a caller asks to be remembered, and every check of it that needs no store."""
+"""Notes on their way into the store: the arguments of remember(), and what is left of them after every check."""
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from holdfast.domain.entry import BYTES, Change, Content
+from holdfast.crypto.blind import fingerprint
+from holdfast.domain.access import Op
+from holdfast.domain.entry import BYTES, Content
 from holdfast.domain.errors import MissingKey
-from holdfast.domain.key import refuse_reserved
+from holdfast.domain.key import made_key, refuse_reserved
 from holdfast.domain.limits import (
     Limits,
     check_bytes,
@@ -25,15 +28,17 @@ from holdfast.domain.principal import Caller
 from holdfast.domain.profile import KeyRule, Profile
 from holdfast.domain.retention import Ttl
 from holdfast.domain.times import check_moment
-from holdfast.operations.authorize import SpaceRef
-from holdfast.operations.judge import provenance_of
-
-_tuple = tuple.__new__
-"""Makes a named tuple without the function Python puts before it, at half its price."""
+from holdfast.operations.authorize import Access, EntryChange, EntryName, prepare_change, require_flag
+from holdfast.operations.provenance import provenance_of, trace_sources
+from holdfast.safety.advice import Advice
+from holdfast.safety.review import NO_ADVICE, judge_words, scrub_content, words_of
+from holdfast.safety.scrub import Redactions
+from holdfast.storage.index_terms import Words, index_text
+from holdfast.storage.sealed_store import WriteTarget
 
 
 class NoteInput(NamedTuple):
-    """What a caller asks to be remembered; None means: not said."""
+    """The arguments of remember(); None means not given."""
 
     text: str | bytes
     key: str | None = None
@@ -50,78 +55,131 @@ class NoteInput(NamedTuple):
     expected_revision: int | None = None
     idempotency_key: str | None = None
     supersedes: str | UUID | None = None
-    """The id of an entry that this one takes the place of: it goes to the trash in the same step."""
+    """The id of an entry that goes to the trash in the same transaction."""
     source: str | None = None
-    """`tool` or `import`, for words that nobody stands behind; it can only lower the trust in them."""
+    """`tool` or `import`: can only lower the trust in the words."""
     derived_from: tuple[str, ...] | None = None
     """Ids of entries it was made from: it is trusted no more than the least of them."""
 
 
-class Asked(NamedTuple):
-    """A draft, and where it is to go under which policy."""
+class Note(NamedTuple):
+    """A note after every check that can be made before the transaction."""
 
+    access: Access
+    target: WriteTarget
     profile: Profile
-    space: SpaceRef
-    draft: NoteInput
+    given: NoteInput
+    content: Content
+    expires_us: int | None
+    redactions: Redactions
+    advice: tuple[Advice, ...]
+    quarantined: bool
+    words: Words | None
+    """Its index terms; None when it is not indexed."""
+    request: bytes
+    """A keyed fingerprint of the arguments, when they have an idempotency key."""
+    supersedes: EntryChange | None
+
+    @property
+    def has_made_key(self) -> bool:
+        return self.given.key is None or self.profile.key is KeyRule.MADE
 
 
-def check_note(limits: Limits, caller: Caller, profile: Profile, draft: NoteInput) -> Content:
-    """Every check that needs no store; an empty key is still to be made."""
-    (
-        text, _, hint, category, tags, _, always_inject, encrypted, namespace, conversation, speaker, at,
-        expected_revision, idempotency_key, *_,
-    ) = draft  # fmt: skip
-    key = _key(limits, profile, draft)
-    category = _label("category", category, limits) or profile.default_category
+def review(access: Access, target: WriteTarget, profile: Profile, given: NoteInput, now: int) -> Note:
+    """Checks, scrubs and judges a note."""
+    session = access.session
+    content = check_note(session.limits, session.caller, profile, given)
+    if not content.key:
+        content = content._replace(key=_made_key(access, given))
+    if given.always_inject:
+        require_flag(access)
+    redactions: Redactions = ()
+    advice, quarantined = NO_ADVICE, False
+    if profile.scrubbed and not given.encrypted:
+        words: str | None = words_of(content)
+        content, redactions = scrub_content(session.engine.scrub, content, words)
+        if given.source is not None or given.derived_from is not None:
+            content, quarantined = trace_sources(session, content, given.source, given.derived_from, now)
+        advice, held_back = judge_words(profile, content, None if redactions else words)
+        quarantined = quarantined or held_back
+    supersedes = None
+    if given.supersedes is not None:
+        old = EntryName(id=given.supersedes, partitions=(profile.partition,))
+        supersedes = prepare_change(session, old, Op.WRITE)
+    return Note(
+        access=access,
+        target=target,
+        profile=profile,
+        given=given,
+        content=content,
+        expires_us=profile.retention.expires_us(given.ttl, now),
+        redactions=redactions,
+        advice=advice,
+        quarantined=quarantined,
+        words=index_text(target.key, content) if profile.indexed and not given.encrypted else None,
+        request=b"" if given.idempotency_key is None else _request(access, profile, given),
+        supersedes=supersedes,
+    )
+
+
+def check_note(limits: Limits, caller: Caller, profile: Profile, given: NoteInput) -> Content:
+    """Makes every check that needs no store; an empty key is still to be made."""
+    key = _key(limits, profile, given)
+    category = _label("category", given.category, limits) or profile.default_category
     if profile.reserved_heads:
         refuse_reserved(key, category, profile.reserved_heads)
-    if encrypted is not False:
-        check_flag("encrypted", encrypted)
-    if always_inject is not None:
-        check_flag("always_inject", always_inject)
-    if expected_revision is not None:
-        check_revision(expected_revision)
-    if idempotency_key is not None:
-        check_idempotency_key(idempotency_key)
-    body = _body(limits, profile, draft)
-    namespace = "" if namespace == "" else _label("namespace", namespace, limits)
-    hint = "" if hint is None else check_hint(hint, limits).strip()
-    media_type = profile.media_type if isinstance(text, str) else BYTES
-    labels = () if tags is None else check_tags(tags, limits)
-    conversation = None if conversation is None else _label("conversation", conversation, limits)
-    speaker = None if speaker is None else _label("speaker", speaker, limits)
-    at_us = None if at is None else check_moment("at", at)
-    who, restores = provenance_of(caller), None
-    columns = (
-        key, body, who, namespace, hint, media_type, category, labels, conversation or None, speaker or None, at_us,
-        _CREATED, restores, _NO_SOURCES, _NOT_REMOVED,
-    )  # fmt: skip
-    content: Content = _tuple(Content, columns)
-    return content
+    check_flag("encrypted", given.encrypted)
+    if given.always_inject is not None:
+        check_flag("always_inject", given.always_inject)
+    if given.expected_revision is not None:
+        check_revision(given.expected_revision)
+    if given.idempotency_key is not None:
+        check_idempotency_key(given.idempotency_key)
+    return Content(
+        key=key,
+        body=_body(limits, profile, given),
+        provenance=provenance_of(caller),
+        namespace="" if given.namespace == "" else _label("namespace", given.namespace, limits),
+        hint="" if given.hint is None else check_hint(given.hint, limits).strip(),
+        media_type=profile.media_type if isinstance(given.text, str) else BYTES,
+        category=category,
+        tags=() if given.tags is None else check_tags(given.tags, limits),
+        conversation=_label("conversation", given.conversation, limits) or None,
+        speaker=_label("speaker", given.speaker, limits) or None,
+        at_us=None if given.at is None else check_moment("at", given.at),
+    )
 
 
-_CREATED = Change.CREATED
-_NO_SOURCES: tuple[str, ...] = ()
-_NOT_REMOVED = ""
+def _label(field: str, label: str | None, limits: Limits) -> str:
+    """Only None means not given. Other empty values are checked like any."""
+    return "" if label is None else check_label(field, label, limits)
 
 
-def _label(what: str, label: str | None, limits: Limits) -> str:
-    """Only None means: not said. Other empty values are checked like any."""
-    return "" if label is None else check_label(what, label, limits)
-
-
-def _key(limits: Limits, profile: Profile, draft: NoteInput) -> str:
-    if draft.key is None or profile.key is KeyRule.MADE:
+def _key(limits: Limits, profile: Profile, given: NoteInput) -> str:
+    if given.key is None or profile.key is KeyRule.MADE:
         if profile.key is KeyRule.GIVEN:
             raise MissingKey
         return ""
-    if profile.key is KeyRule.GIVEN and isinstance(draft.key, str) and not draft.key.strip():
+    if profile.key is KeyRule.GIVEN and isinstance(given.key, str) and not given.key.strip():
         raise MissingKey
-    return check_key(draft.key, limits)
+    return check_key(given.key, limits)
 
 
-def _body(limits: Limits, profile: Profile, draft: NoteInput) -> bytes:
-    if not profile.text_only or draft.encrypted:
-        return check_bytes(draft.text, limits.body_bytes if profile.text_only else limits.value_bytes)
-    text = draft.text.strip() if profile.trims_text and isinstance(draft.text, str) else draft.text
+def _body(limits: Limits, profile: Profile, given: NoteInput) -> bytes:
+    if not profile.text_only or given.encrypted:
+        return check_bytes(given.text, limits.body_bytes if profile.text_only else limits.value_bytes)
+    text = given.text.strip() if profile.trims_text and isinstance(given.text, str) else given.text
     return check_text(text, limits.body_bytes, blank=profile.allows_blank)
+
+
+def _made_key(access: Access, given: NoteInput) -> str:
+    """With an idempotency key the made key follows from it, so that a repeated request gets the same answer."""
+    if given.idempotency_key is None:
+        return made_key()
+    return made_key(fingerprint(access.session.sealed.store_key, given.idempotency_key.encode()))
+
+
+def _request(access: Access, profile: Profile, given: NoteInput) -> bytes:
+    parts = [profile.name, str(access.space.name.parts()), given._asdict()]
+    encoded = json.dumps(parts, default=repr, sort_keys=True).encode("utf-8", "surrogatepass")
+    return fingerprint(access.session.sealed.store_key, encoded)

@@ -13,6 +13,7 @@ from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import Op, is_person
 from holdfast.domain.errors import (
     AccessDenied,
+    ConfirmationRequired,
     HoldfastError,
     Locked,
     NotFound,
@@ -27,10 +28,10 @@ from holdfast.domain.proposal import Answered, Proposal
 from holdfast.domain.retention import PROPOSAL_US
 from holdfast.domain.space import SpaceName
 from holdfast.operations.agents import owner_of
-from holdfast.operations.authorize import SpaceRef, enter
-from holdfast.operations.engine import Engine
-from holdfast.operations.spaces import enterable
-from holdfast.storage.proposals import Asked, open_proposal, seal_proposal
+from holdfast.operations.authorize import SpaceRef, authorize
+from holdfast.operations.session import Session
+from holdfast.operations.spaces import accessible
+from holdfast.storage.proposals import ProposedCall, open_proposal, seal_proposal
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 _NO_PERSON = "Only a person may answer a proposal, through Python, HTTP, the page or the command line."
@@ -39,7 +40,7 @@ _NOBODY = b""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ProposalRequest:
     """A call that needs a person's yes. `shown` is the exact text the person sees; `arguments` must be as JSON has
     them, without secrets, and are applied exactly."""
 
@@ -62,29 +63,47 @@ class Confirmed(NamedTuple):
     show: Callable[[Any], Any]
 
 
-def propose(engine: Engine, caller: Caller, wanted: Wanted) -> Job[Proposal]:
-    now = engine.clock()
-    space = enter(engine, caller, wanted.space, wanted.op, now).space
+def propose(session: Session, proposed: ProposalRequest) -> Job[Proposal]:
+    now = session.clock()
+    space = authorize(session, proposed.space, proposed.op, now).space
     row = ProposalRow(
         uuid4(),
-        _who_answers(engine, caller),
-        engine.sealed.blind(caller.principal),
+        _who_answers(session),
+        session.sealed.blind(session.principal),
         space.id if space.stored else STORE,
-        0 if wanted.entry is None else number_of(wanted.entry),
+        0 if proposed.entry is None else number_of(proposed.entry),
         now,
         now + PROPOSAL_US,
         WAITING,
         b"",
     )
-    asked = Asked(wanted.what, wanted.arguments, engine.scrub(wanted.shown).text, caller, space.name)
-    row = seal_proposal(engine.sealed, row, asked)
+    asked = ProposedCall(
+        proposed.what,
+        proposed.arguments,
+        session.engine.scrub(proposed.shown).text,
+        session.caller,
+        space.name,
+    )
+    row = seal_proposal(session.sealed, row, asked)
 
     def write(tx: Transaction) -> Proposal:
         tx.proposals.insert(row)
-        SealedTransaction(engine.sealed, tx, now).audit("propose", caller.principal, space.id, row.id)
+        SealedTransaction(session.sealed, tx, now).audit("propose", session.principal, space.id, row.id)
         return _shown(row, asked)
 
-    return write
+    return Job(write)
+
+
+class ProposalJob(Job[Any]):
+    """Keeps a proposal; its answer is the refusal that names it."""
+
+
+def confirmation_required(proposal: str) -> ConfirmationRequired:
+    refusal = ConfirmationRequired(
+        f"A person must confirm this within 10 minutes: `holdfast proposals approve {proposal}`."
+    )
+    refusal.proposal = proposal
+    return refusal
 
 
 def person_asked(caller: Caller) -> Principal | None:
@@ -92,86 +111,84 @@ def person_asked(caller: Caller) -> Principal | None:
     return caller.principal if caller.principal.kind is PrincipalKind.USER else caller.session_user
 
 
-def _who_answers(engine: Engine, caller: Caller) -> bytes:
+def _who_answers(session: Session) -> bytes:
     """Whose yes it takes besides that of managers. Of an agent that works for nobody now it is its owner's, who need
     not be there."""
-    person = person_asked(caller) or caller.owner
+    person = person_asked(session.caller) or session.caller.owner
     if person is not None:
-        return engine.sealed.blind(person)
-    return owner_of(engine, caller.principal) or _NOBODY
+        return session.sealed.blind(person)
+    return owner_of(session.engine, session.principal) or _NOBODY
 
 
-def waiting(engine: Engine, caller: Caller, limit: int) -> list[Proposal]:
+def waiting(session: Session, limit: int) -> list[Proposal]:
     """What the caller may answer, newest first. One that was changed in the file is left out."""
-    check_limit(limit, engine.limits.list_rows)
-    if not is_person(caller):
+    check_limit(limit, session.limits.list_rows)
+    if not is_person(session.caller):
         raise AccessDenied(_NO_PERSON)
-    now = engine.clock()
-    managed = [one.space.id for one in enterable(engine, caller, Op.READ, now) if one.level is Level.MANAGE]
-    rows = engine.sealed.store.proposals.waiting(engine.sealed.blind(caller.principal), managed, now, limit)
-    opened = ((row, open_proposal(engine.sealed, row)) for row in rows)
+    now = session.clock()
+    managed = [one.space.id for one in accessible(session, Op.READ, now) if one.level is Level.MANAGE]
+    rows = session.sealed.store.proposals.waiting(
+        session.sealed.blind(session.principal), managed, now, limit
+    )
+    opened = ((row, open_proposal(session.sealed, row)) for row in rows)
     return [_shown(row, asked) for row, asked in opened if asked is not None]
 
 
-def approve(
-    engine: Engine, caller: Caller, id: str | UUID, confirmed: Callable[[str], Confirmed]
-) -> Job[Answered]:
+def approve(session: Session, id: str | UUID, confirmed: Callable[[str], Confirmed]) -> Job[Answered]:
     """Makes the call in the same transaction in which the proposal is used up: a call that is refused leaves it."""
-    now = engine.clock()
-    row = _sought(engine, caller, id, now)
+    now = session.clock()
+    row = _sought(session, id, now)
     if (over := _over(row, now)) is not None:
         return _refusing(over)
-    asked = open_proposal(engine.sealed, row)
+    asked = open_proposal(session.sealed, row)
     if asked is None:
         raise Locked("This proposal was changed outside the engine.")
     call = confirmed(asked.what)
-    _require_level(engine, caller, asked, call.level, now)
-    job = call.prepare(replace(asked.caller, confirmed_by=caller.principal), asked.arguments)
+    _require_level(session, asked, call.level, now)
+    job = call.prepare(replace(asked.caller, confirmed_by=session.principal), asked.arguments)
 
     def write(tx: Transaction) -> Answered:
-        _use_up(engine, tx, caller, row, APPROVED, now)
+        _use_up(session, tx, row, APPROVED, now)
         return Answered(row.id, asked.what, True, call.show(job(tx)))
 
-    return write
+    return Job(write)
 
 
-def may_approve(
-    engine: Engine, caller: Caller, id: str | UUID, confirmed: Callable[[str], Confirmed]
-) -> bool:
+def may_approve(session: Session, id: str | UUID, confirmed: Callable[[str], Confirmed]) -> bool:
     """Whether this person's yes would be enough, so that nobody is asked in vain."""
-    now = engine.clock()
-    asked = open_proposal(engine.sealed, _sought(engine, caller, id, now))
+    now = session.clock()
+    asked = open_proposal(session.sealed, _sought(session, id, now))
     if asked is None:
         return False
     try:
-        _require_level(engine, caller, asked, confirmed(asked.what).level, now)
+        _require_level(session, asked, confirmed(asked.what).level, now)
     except AccessDenied:
         return False
     return True
 
 
-def refuse(engine: Engine, caller: Caller, id: str | UUID) -> Job[Answered]:
-    now = engine.clock()
-    row = _sought(engine, caller, id, now)
+def refuse(session: Session, id: str | UUID) -> Job[Answered]:
+    now = session.clock()
+    row = _sought(session, id, now)
     if (over := _over(row, now)) is not None:
         return _refusing(over)
-    asked = open_proposal(engine.sealed, row)
+    asked = open_proposal(session.sealed, row)
 
     def write(tx: Transaction) -> Answered:
-        _use_up(engine, tx, caller, row, REFUSED, now)
+        _use_up(session, tx, row, REFUSED, now)
         return Answered(row.id, "" if asked is None else asked.what, False)
 
-    return write
+    return Job(write)
 
 
-def _sought(engine: Engine, caller: Caller, id: str | UUID, now: int) -> ProposalRow:
+def _sought(session: Session, id: str | UUID, now: int) -> ProposalRow:
     """One that the caller may answer; another is as if it were not there."""
-    if not is_person(caller):
+    if not is_person(session.caller):
         raise AccessDenied(_NO_PERSON)
-    row = engine.sealed.store.proposals.get(_id(id))
+    row = session.sealed.store.proposals.get(_id(id))
     if row is None:
         raise NotFound(_NONE_SUCH)
-    if row.person != engine.sealed.blind(caller.principal) and not _manages(engine, caller, row, now):
+    if row.person != session.sealed.blind(session.principal) and not _manages(session, row, now):
         raise NotFound(_NONE_SUCH)
     return row
 
@@ -183,29 +200,29 @@ def _id(id: str | UUID) -> UUID:
         raise NotFound(_NONE_SUCH) from None
 
 
-def _manages(engine: Engine, caller: Caller, row: ProposalRow, now: int) -> bool:
+def _manages(session: Session, row: ProposalRow, now: int) -> bool:
     if row.space == STORE:
         return False
-    return _level(engine, caller, row.space, now) is Level.MANAGE
+    return _level(session, row.space, now) is Level.MANAGE
 
 
-def _require_level(engine: Engine, caller: Caller, asked: Asked, needed: Level, now: int) -> None:
+def _require_level(session: Session, asked: ProposedCall, needed: Level, now: int) -> None:
     """In a space of whom asked the person who is asked decides; elsewhere their own level there counts."""
     if asked.space.owner == asked.caller.principal:
         return
-    level = _level(engine, caller, asked.space, now)
+    level = _level(session, asked.space, now)
     if level is None or level < needed:
         raise AccessDenied(f"Approving this needs {needed.label} in the space it is about.")
 
 
-def _level(engine: Engine, caller: Caller, space: SpaceName | UUID, now: int) -> Level | None:
+def _level(session: Session, space: SpaceName | UUID, now: int) -> Level | None:
     try:
-        return enter(engine, caller, space, Op.READ, now).level
+        return authorize(session, space, Op.READ, now).level
     except AccessDenied:
         return None
 
 
-def _use_up(engine: Engine, tx: Transaction, caller: Caller, row: ProposalRow, answer: int, now: int) -> None:
+def _use_up(session: Session, tx: Transaction, row: ProposalRow, answer: int, now: int) -> None:
     """Looks once more inside the transaction: of two who answer together one is too late."""
     fresh = tx.proposals.get(row.id)
     if fresh is None:
@@ -215,8 +232,8 @@ def _use_up(engine: Engine, tx: Transaction, caller: Caller, row: ProposalRow, a
     if not tx.proposals.answer(row.id, answer):
         raise ProposalConsumed
     operation = "approve" if answer == APPROVED else "refuse"
-    SealedTransaction(engine.sealed, tx, now).audit(
-        operation, caller.principal, None if row.space == STORE else row.space, row.id
+    SealedTransaction(session.sealed, tx, now).audit(
+        operation, session.principal, None if row.space == STORE else row.space, row.id
     )
 
 
@@ -232,10 +249,10 @@ def _refusing(error: HoldfastError) -> Job[Answered]:
     def refuse(_: Transaction) -> Answered:
         raise error
 
-    return refuse
+    return Job(refuse)
 
 
-def _shown(row: ProposalRow, asked: Asked) -> Proposal:
+def _shown(row: ProposalRow, asked: ProposedCall) -> Proposal:
     space = f"{asked.space.kind.label}:{asked.space.ref}"
     return Proposal(
         row.id,

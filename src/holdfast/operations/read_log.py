@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Sequence
-from threading import Event, Lock, Thread
+from threading import Lock
 from uuid import UUID
 
+from holdfast.background import BackgroundWorker
 from holdfast.contracts.storage import Transaction
 from holdfast.crypto.blind import fingerprint
 from holdfast.domain.entry import Entry
@@ -45,39 +46,40 @@ KEPT = 100_000
 """Reads kept while they cannot be written down; beyond that the oldest are lost, and the log of the program says so."""
 
 
+NOT_WRITTEN = "reads could not be written to the audit log yet"
+
+
 class ReadLog:
     def __init__(self, sealed: SealedStore, *, on: bool = True) -> None:
         self._sealed = sealed
         self._on = on
         self._noted: deque[Noted] = deque(maxlen=KEPT)
-        self._due = Event()
-        self._stop = Event()
         self._turn = Lock()
         self._named: set[Principal] = set()
-        self._thread: Thread | None = None
+        self._worker = BackgroundWorker(
+            "holdfast-reads", self.write_down, failure=NOT_WRITTEN, delay=COLLECT_SECONDS
+        )
 
     def note(self, operation: str, reader: Principal, now: int, entries: Sequence[Entry]) -> None:
         if self._on and entries:
             self._noted.append((operation, reader, now, entries))
-            if not self._due.is_set():
-                self._due.set()
+            self._worker.wake()
 
     def note_look(self, operation: str, administrator: Principal, now: int) -> None:
         """Counts and the log itself name nobody's text, and yet who looked is written down."""
         if self._on:
             self._noted.append((operation, administrator, now, ()))
-            self._due.set()
+            self._worker.wake()
 
     def start(self) -> None:
-        self._thread = Thread(target=self._serve, name="holdfast-reads", daemon=True)
-        self._thread.start()
+        self._worker.start()
 
     def stop(self) -> None:
-        self._stop.set()
-        self._due.set()
-        if self._thread is not None:
-            self._thread.join()
-        self._write_quietly()
+        self._worker.stop()
+        try:
+            self.write_down()
+        except HoldfastError as error:
+            log.warning("%s: %s", NOT_WRITTEN, error.message)
 
     def write_down(self) -> None:
         """Everything noted so far, as the log's next lines."""
@@ -90,20 +92,6 @@ class ReadLog:
             except BaseException:
                 self._noted.extendleft(reversed(noted))
                 raise
-
-    def _serve(self) -> None:
-        while not self._stop.is_set():
-            self._due.wait()
-            self._stop.wait(COLLECT_SECONDS)
-            self._due.clear()
-            self._write_quietly()
-
-    def _write_quietly(self) -> None:
-        try:
-            self.write_down()
-        except HoldfastError as error:
-            self._due.set()
-            log.warning("reads could not be written to the audit log yet: %s", error.message)
 
     def _append(self, tx: Transaction, noted: Sequence[Noted]) -> None:
         """One line for what a reader was shown of a space in one way, as long as a line may be."""

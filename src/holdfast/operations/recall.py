@@ -1,38 +1,31 @@
-"""Recall: the entries that answer a question, by words and by meaning, over every space the caller may search. Words
-alone are always enough; what the embedder cannot give is said, never hidden behind an empty list."""
+"""Recalls the entries that answer a question, by words and by meaning, from every space the caller may search. Words
+alone are always enough; a missing vector is reported, never hidden behind an empty list."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
-
-import numpy as np
 
 from holdfast.contracts.rows import ModelRow, Visible
-from holdfast.crypto.blind import blind_label
-from holdfast.crypto.keys import DataKey
 from holdfast.domain.access import Op
 from holdfast.domain.limits import check_limit
-from holdfast.domain.principal import Caller
 from holdfast.operations.ask import Ask
-from holdfast.operations.authorize import Access, enter, visible_to
+from holdfast.operations.authorize import Access, authorize, visible_to
 from holdfast.operations.engine import Engine
-from holdfast.operations.rank import (
+from holdfast.operations.read_log import RECALL
+from holdfast.operations.results import Hit, Hits
+from holdfast.operations.session import Session
+from holdfast.operations.spaces import accessible
+from holdfast.recall.ranker import (
     Candidate,
     RankedGroup,
     SearchedSpace,
-    best,
-    keep_features,
+    best_candidates,
+    filter_mask,
+    newest_candidates,
     open_shown,
-    question_vector,
     rank,
-    rank_by,
+    rank_ahead,
 )
-from holdfast.operations.read_log import RECALL
-from holdfast.operations.results import Hit, Hits
-from holdfast.operations.spaces import enterable
-from holdfast.recall.arrays import Bools, Ints
-from holdfast.recall.fusion import Explanation
 from holdfast.recall.snapshot import SpaceSnapshot
 from holdfast.storage.row_codec import whole_namespace
 
@@ -40,147 +33,116 @@ SPARE = 10
 """Entries ranked beyond the limit, in case some went since."""
 
 
-def recall(engine: Engine, caller: Caller, ask: Ask, most: int | None = None) -> Hits:
-    """`most` takes the place of the cap on hits, for whoever goes on choosing among them."""
-    limit = check_limit(ask.limit, most or engine.limits.search_hits)
-    now, serving = engine.clock(), engine.index.ready()
-    entered = enter_all(engine, caller, ask, now)
-    if not ask.query.strip():
-        searched = open_all(engine, entered, ask, serving)
-        hits = _shown(engine, newest(searched, limit + SPARE), limit, explain=False)
-        return Hits(_noted(engine, caller, now, hits))
-    ranked, degraded = _rank_ahead(engine, entered, ask, serving, limit + SPARE) or rank(
-        engine, open_all(engine, entered, ask, serving), ask.query, serving, limit + SPARE
-    )
-    hits = _shown(engine, best(ranked, limit + SPARE), limit, explain=ask.explain)
-    return Hits(_noted(engine, caller, now, hits), degraded)
+def recall(session: Session, ask: Ask, most: int | None = None) -> Hits:
+    """`most` replaces the cap on hits, for callers that choose among them further."""
+    limit = check_limit(ask.limit, most or session.limits.search_hits)
+    now, serving = session.clock(), session.engine.index.ready()
+    spaces = authorize_all(session, ask, now)
+    degraded = None
+    if ask.query.strip():
+        ranked, degraded = _rank_ahead(session.engine, spaces, ask, serving, limit + SPARE) or rank(
+            session.engine.index,
+            open_all(session.engine, spaces, ask, serving),
+            ask.query,
+            serving,
+            limit + SPARE,
+        )
+        candidates = best_candidates(ranked, limit + SPARE)
+    else:
+        candidates = newest_candidates(open_all(session.engine, spaces, ask, serving), limit + SPARE)
+    hits = _shown(session.engine, candidates, limit, explain=ask.explain)
+    session.engine.reads.note(RECALL, session.principal, now, [hit.entry for hit in hits])
+    return Hits(hits, degraded)
 
 
-def _noted(engine: Engine, caller: Caller, now: int, hits: list[Hit]) -> list[Hit]:
-    engine.reads.note(RECALL, caller.principal, now, [hit.entry for hit in hits])
-    return hits
-
-
-def enter_all(engine: Engine, caller: Caller, ask: Ask, now: int) -> list[tuple[Access, Visible]]:
-    """The spaces that are named, or all that the caller may search, each with what may be seen of it. Who may only
-    search is shown what answers a question, never what is there."""
+def authorize_all(session: Session, ask: Ask, now: int) -> list[tuple[Access, Visible]]:
+    """The named spaces, or all that the caller may search, each with what may be seen of it. A question that only
+    lists entries needs leave to read: a caller who may only search learns what answers, not what is stored."""
     op = Op.READ if ask.lists else Op.SEARCH
     if ask.spaces is None:
-        found = enterable(engine, caller, op, now)
-        if not found:  # a role without the rule to read, or an agent whose memory is off, is told so
-            enter(engine, caller, None, op, now)
+        found = accessible(session, op, now)
+        if not found:  # raises for a role that may not read and for an agent whose memory is off
+            authorize(session, None, op, now)
     else:
-        found = [enter(engine, caller, ref, op, now) for ref in ask.spaces]
+        found = [authorize(session, ref, op, now) for ref in ask.spaces]
     stored = {one.space.id: one for one in found if one.space.stored}.values()
-    return [(each, visible_to(engine, each, ask.partitions, now)) for each in stored]
+    return [(each, visible_to(each, ask.partitions, now)) for each in stored]
 
 
 def open_all(
-    engine: Engine, entered: Sequence[tuple[Access, Visible]], ask: Ask, serving: ModelRow | None
+    engine: Engine, spaces: Sequence[tuple[Access, Visible]], ask: Ask, serving: ModelRow | None
 ) -> list[SearchedSpace]:
-    """Each as it is committed now."""
-    views = engine.index.all_shown([visible for _, visible in entered], serving)
+    """Snapshots of the spaces as committed now."""
+    return _searched(
+        engine, spaces, ask, engine.index.snapshots.all_shown([visible for _, visible in spaces], serving)
+    )
+
+
+def _searched(
+    engine: Engine, spaces: Sequence[tuple[Access, Visible]], ask: Ask, snapshots: Sequence[SpaceSnapshot]
+) -> list[SearchedSpace]:
+    category = [("category", ask.category)] if ask.category else []
+    namespace = [("prefix", whole_namespace(ask.namespace))] if ask.namespace else []
+    labels = [*category, *namespace, *(("tag", tag) for tag in ask.tags)]
     return [
-        SearchedSpace(each, visible, view, _wanted(engine, view, visible, ask), turn)
-        for turn, ((each, visible), view) in enumerate(zip(entered, views, strict=True))
+        SearchedSpace(
+            access.caller,
+            access.space,
+            visible,
+            snapshot,
+            filter_mask(engine.index, snapshot, visible, labels, ask.since_us, ask.until_us),
+            number,
+        )
+        for number, ((access, visible), snapshot) in enumerate(zip(spaces, snapshots, strict=True))
     ]
 
 
 def _rank_ahead(
     engine: Engine,
-    entered: Sequence[tuple[Access, Visible]],
+    spaces: Sequence[tuple[Access, Visible]],
     ask: Ask,
     serving: ModelRow | None,
     limit: int,
 ) -> tuple[list[RankedGroup], str | None] | None:
-    """By what this process has opened of the spaces, while their counters are on the way: they say whether it still
-    holds. None when it does not, when something is not opened yet, or where the counters are not far away."""
+    """Ranks the snapshots this process has while the store reads the spaces' counters. None when one is missing or
+    stale, where labels must be looked up, and where the counters are near."""
     ahead = engine.sealed.store.ahead
-    if ahead is None or not entered or ask.tags or ask.category or ask.namespace:
+    if ahead is None or not spaces or ask.tags or ask.category or ask.namespace:
         return None
-    searched = []
-    for turn, (each, visible) in enumerate(entered):
-        view = engine.index.opened(visible, serving)
-        if view is None:
+    snapshots = []
+    for _, visible in spaces:
+        snapshot = engine.index.snapshots.opened(visible, serving)
+        if snapshot is None:
             return None
-        searched.append(SearchedSpace(each, visible, view, _wanted(engine, view, visible, ask), turn))
-    keep_features(engine, searched, serving)
-    # Before anything is asked for: an embedder may be far away too, and no connection waits for it.
-    vector, degraded = question_vector(engine, searched, ask.query, serving)
-    with ahead.of([each.view.space for each in searched]) as states:
-        ranked = rank_by(engine, searched, ask.query, vector, limit)
-        return (ranked, degraded) if states() == [each.view.state for each in searched] else None
+        snapshots.append(snapshot)
+    searched = _searched(engine, spaces, ask, snapshots)
+    return rank_ahead(engine.index, ahead, searched, ask.query, serving, limit)
 
 
-def _wanted(engine: Engine, view: SpaceSnapshot, visible: Visible, ask: Ask) -> Bools | None:
-    """What the filters leave, before any limit."""
-    masks = []
-    if ask.since_us is not None or ask.until_us is not None:
-        masks.append(view.during(ask.since_us, ask.until_us))
-    category = [("category", ask.category)] if ask.category else []
-    namespace = [("prefix", whole_namespace(ask.namespace))] if ask.namespace else []
-    for kind, value in [*category, *namespace, *(("tag", tag) for tag in ask.tags)]:
-        masks.append(_labelled(engine, view, visible, kind, value))
-    return np.logical_and.reduce(masks) if masks else None
-
-
-def _labelled(engine: Engine, view: SpaceSnapshot, visible: Visible, kind: str, value: str) -> Bools:
-    def read(keys: list[DataKey]) -> Bools:
-        labels = [blind_label(key, room, kind, value) for key in keys for room in visible.partitions]
-        return engine.index.views.labelled(view, labels)
-
-    return engine.sealed.under_every_key(view.space, read)
-
-
-def newest(searched: Sequence[SearchedSpace], count: int) -> list[Candidate]:
-    """An empty question asks for what changed last."""
-    found = [
-        (int(each.view.columns.updated[place]), place, each)
-        for each in searched
-        for place in _places(each)[-count:].tolist()
-    ]
-    found.sort(key=itemgetter(0, 1), reverse=True)
-    return [
-        Candidate(each, place, int(each.view.columns.numbers[place]), 0.0) for _, place, each in found[:count]
-    ]
-
-
-def _places(each: SearchedSpace) -> Ints:
-    everything = np.arange(len(each.view), dtype=np.int32)
-    return everything if each.wanted is None else everything[each.wanted]
-
-
-def _shown(engine: Engine, chosen: Sequence[Candidate], limit: int, *, explain: bool) -> list[Hit]:
-    """Each is read again as the store has it now: what went or changed hands meanwhile is not shown, and one of the
-    spare ones takes its place."""
+def _shown(engine: Engine, candidates: Sequence[Candidate], limit: int, *, explain: bool) -> list[Hit]:
+    """Reads each candidate again as the store has it now. A spare one takes the place of one that went meanwhile."""
     hits: list[Hit] = []
     start = 0
-    while len(hits) < limit and start < len(chosen):
-        some = chosen[start : start + limit - len(hits)]
+    while len(hits) < limit and start < len(candidates):
+        some = candidates[start : start + limit - len(hits)]
         start += len(some)
         hits += _read_again(engine, some, explain=explain)
     return hits
 
 
-def _read_again(engine: Engine, chosen: Sequence[Candidate], *, explain: bool) -> list[Hit]:
+def _read_again(engine: Engine, candidates: Sequence[Candidate], *, explain: bool) -> list[Hit]:
     numbers: dict[int, tuple[SearchedSpace, list[int]]] = {}
-    for one in chosen:
+    for one in candidates:
         numbers.setdefault(id(one.searched), (one.searched, []))[1].append(one.number)
     entries = {
         (searched, entry.number): entry
-        for searched, (each, wanted) in numbers.items()
-        for entry in open_shown(engine, each, wanted)
+        for searched, (each, among) in numbers.items()
+        for entry in open_shown(engine.sealed, each, among)
         if not (entry.encrypted or entry.quarantined)
     }
     hits: list[Hit] = []
-    for one in chosen:
+    for one in candidates:
         entry = entries.get((id(one.searched), one.number))
         if entry is not None:
-            hits.append(Hit(entry, one.score, _explained(one) if explain else None))
+            hits.append(Hit(entry, one.score, one.explain() if explain else None))
     return hits
-
-
-def _explained(chosen: Candidate) -> Explanation | None:
-    among = chosen.among
-    at = None if among is None else among.group.place_of(chosen.searched, chosen.place)
-    return None if among is None or at is None else among.ranking.explain(at)

@@ -11,7 +11,7 @@ from holdfast.domain.entry import Entry
 from holdfast.domain.errors import Locked, NotFound
 from holdfast.domain.ids import entry_id
 from holdfast.domain.partition import Partition
-from holdfast.domain.principal import Caller, Principal
+from holdfast.domain.principal import Principal
 from holdfast.domain.profile import PROFILES
 from holdfast.domain.scope import Everything, OneEntry, OneKey, Runs, parse_scope
 from holdfast.domain.space import OWN_KIND, SpaceKind
@@ -19,18 +19,17 @@ from holdfast.operations.authorize import (
     Access,
     EntryName,
     EntryRef,
+    check_expected,
     deletable,
     first_readable,
-    look_up_in,
     opened,
+    prepare_change,
     require_creator,
     require_delete,
-    seek,
 )
-from holdfast.operations.engine import Engine
-from holdfast.operations.judge import removed_by
-from holdfast.operations.remember import check_expected
+from holdfast.operations.provenance import removed_by
 from holdfast.operations.results import Forgotten
+from holdfast.operations.session import Session
 from holdfast.storage.row_codec import prefix_label
 from holdfast.storage.sealed_store import OpenedRow, WriteTarget
 from holdfast.storage.sealed_transaction import SealedTransaction
@@ -39,225 +38,206 @@ RUNS_AT_ONCE = 1_000
 
 
 def trash(
-    engine: Engine,
-    caller: Caller,
-    target: EntryName,
-    expected: int | None = None,
-    *,
-    creator_only: bool = False,
+    session: Session, name: EntryName, expected: int | None = None, *, creator_only: bool = False
 ) -> Job[Entry]:
-    now = engine.clock()
-    sought = seek(engine, caller, target, Op.CHANGE, now)
-    place = engine.sealed.place(sought.entered.space, now)
+    change = prepare_change(session, name, Op.CHANGE, expected)
 
     def write(tx: Transaction) -> Entry:
-        sealed = SealedTransaction(engine.sealed, tx, now)
-        head = look_up_in(sealed, place, sought)
-        check_expected(expected, head.row.revision)
+        sealed, head = change.begin(tx)
         entry = opened(head)
-        (require_creator if creator_only else require_delete)(engine, sought.entered, head)
-        trashed = sealed.trash(place, head, removed_by(caller))
-        sealed.audit("trash", caller.principal, entry.space, entry.id, entry.revision)
+        (require_creator if creator_only else require_delete)(change.access, head)
+        trashed = sealed.trash(change.target, head, removed_by(session.caller))
+        sealed.audit("trash", session.principal, entry.space, entry.id, entry.revision)
         return trashed
 
-    return write
+    return Job(write)
 
 
-def restore(engine: Engine, caller: Caller, target: EntryName) -> Job[Entry]:
-    """The last entry of that key the caller trashed, else the last anyone did; or the one of that id."""
-    now = engine.clock()
-    sought = seek(engine, caller, target, Op.CHANGE, now)
-    place = engine.sealed.place(sought.entered.space, now)
+def restore(session: Session, name: EntryName) -> Job[Entry]:
+    """Restores the last entry of that key the caller trashed, else the last anyone did; or the one of that id."""
+    change = prepare_change(session, name, Op.CHANGE)
 
     def write(tx: Transaction) -> Entry:
-        sealed = SealedTransaction(engine.sealed, tx, now)
-        head = _in_trash(sealed, place, sought)
-        require_delete(engine, sought.entered, head)
+        sealed = change.transaction(tx)
+        head = _in_trash(sealed, change.target, change.ref)
+        require_delete(change.access, head)
         trashed = opened(head)
-        sealed.free_expired(place, trashed.partition, trashed.owner, trashed.namespace, trashed.key)
+        sealed.free_expired(change.target, trashed.partition, trashed.owner, trashed.namespace, trashed.key)
         if PROFILES[trashed.partition].of_files:
-            sealed.refuse_twin(place, trashed.owner, trashed.key)
-        entry = sealed.restore(place, head)
-        sealed.audit("restore", caller.principal, entry.space, entry.id, entry.revision)
+            sealed.refuse_twin(change.target, trashed.owner, trashed.key)
+        entry = sealed.restore(change.target, head)
+        sealed.audit("restore", session.principal, entry.space, entry.id, entry.revision)
         return entry
 
-    return write
+    return Job(write)
 
 
-def purge(engine: Engine, caller: Caller, target: EntryName, expected: int | None = None) -> Job[int]:
+def purge(session: Session, name: EntryName, expected: int | None = None) -> Job[int]:
     """Removes one entry for good, live or from the trash; a locked one too, named by its id. The expected revision is
     that of the live entry, else of the one trashed last: what else lay in the trash, the caller was not shown. Who
     expects one means that entry, and is refused if it is not theirs to remove."""
-    now = engine.clock()
-    sought = seek(engine, caller, target, Op.WRITE, now)
-    place = engine.sealed.place(sought.entered.space, now)
+    change = prepare_change(session, name, Op.WRITE)
 
     def write(tx: Transaction) -> int:
-        sealed = SealedTransaction(engine.sealed, tx, now)
-        found = _found(engine, sealed, place, sought)
+        sealed = change.transaction(tx)
+        found = _found(sealed, change.target, change.ref)
         if not found:
             raise NotFound
         if expected is not None:
             check_expected(expected, found[0].row.revision)
-            require_delete(engine, sought.entered, found[0])
-        return _purge(engine, sealed, sought.entered, _removable(engine, sought, found), "purge")
+            require_delete(change.access, found[0])
+        return _purge(sealed, change.access, _removable(change.ref, found), "purge")
 
-    return write
+    return Job(write)
 
 
-def discard(engine: Engine, caller: Caller, target: EntryName) -> Job[bool]:
+def discard(session: Session, name: EntryName) -> Job[bool]:
     """Removes one entry for good if it is there, and says whether it was."""
-    remove_it = purge(engine, caller, target)
+    remove = purge(session, name)
 
     def write(tx: Transaction) -> bool:
         try:
-            return remove_it(tx) > 0
+            return remove.run(tx) > 0
         except NotFound:
             return False
 
-    return write
+    return Job(write)
 
 
-def forget(engine: Engine, caller: Caller, scope: str, partitions: tuple[Partition, ...]) -> Job[Forgotten]:
+def forget(session: Session, scope: str, partitions: tuple[Partition, ...]) -> Job[Forgotten]:
     """Forgets for good. One's own data may always be forgotten, whatever rules a role has lost."""
     match parse_scope(scope):
         case Everything():
-            return _forget_everything(engine, caller, scope)
+            return _forget_everything(session, scope)
         case OneKey(key):
-            return _forget_one(engine, caller, scope, EntryName(key=key, partitions=partitions))
+            return _forget_one(session, scope, EntryName(key=key, partitions=partitions))
         case OneEntry(entry):
-            return _forget_one(engine, caller, scope, EntryName(id=entry, partitions=tuple(Partition)))
+            return _forget_one(session, scope, EntryName(id=entry, partitions=tuple(Partition)))
         case Runs() as runs:
-            return _forget_runs(engine, caller, scope, runs)
+            return _forget_runs(session, scope, runs)
         case never:
             assert_never(never)
 
 
-def _forget_everything(engine: Engine, caller: Caller, scope: str) -> Job[Forgotten]:
+def _forget_everything(session: Session, scope: str) -> Job[Forgotten]:
     """The own space and its sessions: every room, trash, history, word and key. Opens nothing, so it needs no key."""
-    now = engine.clock()
-    me = caller.principal
+    now = session.clock()
+    me = session.principal
 
     def write(tx: Transaction) -> Forgotten:
-        sealed = SealedTransaction(engine.sealed, tx, now)
+        sealed = SealedTransaction(session.sealed, tx, now)
         deleted = 0
-        for row in _own_spaces(engine, tx, me):
+        for row in _own_spaces(session, tx, me):
             deleted += sealed.empty(row.id, row.key_id)
-            engine.sealed.keyring.drop(row.id)
-        tx.proposals.delete_of(engine.sealed.blind(me))
+            session.sealed.keyring.drop(row.id)
+        tx.proposals.delete_of(session.sealed.blind(me))
         sealed.audit("forget all", me)
-        return Forgotten(scope, deleted, tx.entries.kept_elsewhere(engine.sealed.blind(me)))
+        return Forgotten(scope, deleted, tx.entries.kept_elsewhere(session.sealed.blind(me)))
 
-    return write
+    return Job(write)
 
 
-def _forget_one(engine: Engine, caller: Caller, scope: str, target: EntryName) -> Job[Forgotten]:
-    now = engine.clock()
+def _forget_one(session: Session, scope: str, name: EntryName) -> Job[Forgotten]:
     try:
-        sought = seek(engine, caller, target, Op.FORGET, now)
+        change = prepare_change(session, name, Op.FORGET)
     except NotFound:
-        return lambda _: Forgotten(scope, 0)
-    place = engine.sealed.place(sought.entered.space, now)
+        return Job(lambda _: Forgotten(scope, 0))
 
     def write(tx: Transaction) -> Forgotten:
-        sealed = SealedTransaction(engine.sealed, tx, now)
-        heads = _removable(engine, sought, _found(engine, sealed, place, sought))
-        if not heads and sought.key is not None and sealed.has_locked(place, sought.visible.with_expired):
+        sealed, ref = change.transaction(tx), change.ref
+        heads = _removable(ref, _found(sealed, change.target, ref))
+        if not heads and ref.key is not None and sealed.has_locked(change.target, ref.visible.with_expired):
             raise Locked(
                 "Some of your memories are sealed with a key that is not configured; only `all` can be forgotten."
             )
-        return Forgotten(scope, _purge(engine, sealed, sought.entered, heads, "forget") if heads else 0)
+        return Forgotten(scope, _purge(sealed, change.access, heads, "forget") if heads else 0)
 
-    return write
+    return Job(write)
 
 
-def _forget_runs(engine: Engine, caller: Caller, scope: str, runs: Runs) -> Job[Forgotten]:
+def _forget_runs(session: Session, scope: str, runs: Runs) -> Job[Forgotten]:
     """Recorded runs of the own space and its sessions; facts and notes are never touched."""
-    now = engine.clock()
-    me = caller.principal
+    now = session.clock()
+    me = session.principal
 
     def write(tx: Transaction) -> Forgotten:
-        sealed = SealedTransaction(engine.sealed, tx, now)
+        sealed = SealedTransaction(session.sealed, tx, now)
         deleted = 0
-        for row in _own_spaces(engine, tx, me):
-            visible = engine.sealed.visible(engine.sealed.open_space(row), me, (Partition.RUNS,), now)
-            keys = engine.sealed.keyring.of(row.id)
+        for row in _own_spaces(session, tx, me):
+            visible = session.sealed.visible(session.sealed.open_space(row), me, (Partition.RUNS,), now)
+            keys = session.sealed.keyring.of(row.id)
             labels = [prefix_label(key, Partition.RUNS, "", runs.prefix) for key in keys.all()]
             while rows := tx.entries.page(visible.with_expired, labels, None, RUNS_AT_ONCE):
                 deleted += sealed.purge(row.id, rows)
         sealed.audit("forget runs", me)
         return Forgotten(scope, deleted)
 
-    return write
+    return Job(write)
 
 
-def _own_spaces(engine: Engine, tx: Transaction, me: Principal) -> list[SpaceRow]:
+def _own_spaces(session: Session, tx: Transaction, me: Principal) -> list[SpaceRow]:
     """The caller's own space and its sessions, not what they made to be shared."""
     kinds = (OWN_KIND[me.kind], SpaceKind.SESSION)
-    return [row for row in tx.spaces.owned_by(engine.sealed.blind(me)) if row.kind in kinds]
+    return [row for row in tx.spaces.owned_by(session.sealed.blind(me)) if row.kind in kinds]
 
 
-def _removable(engine: Engine, sought: EntryRef, found: list[OpenedRow]) -> list[OpenedRow]:
+def _removable(ref: EntryRef, found: list[OpenedRow]) -> list[OpenedRow]:
     """What the caller may remove of it; all of it where that is nothing, so that the refusal says why."""
-    return [head for head in found if deletable(engine, sought.entered, head)] or found
+    return [head for head in found if deletable(ref.access, head)] or found
 
 
-def _found(engine: Engine, tx: SealedTransaction, place: WriteTarget, sought: EntryRef) -> list[OpenedRow]:
+def _found(tx: SealedTransaction, place: WriteTarget, ref: EntryRef) -> list[OpenedRow]:
     """The live entry meant and, by key, all that was trashed under it, the last first. What has expired but was not
     swept yet is there for those alone who may remove it."""
     if not place.space.stored:
         return []
-    named = _named(tx, place, sought)
+    named = _named(tx, place, ref)
     lasting = [head for head in named if not head.row.is_over(tx.now)]
     expired = [head for head in named if head.row.is_over(tx.now)]
     live = [head for head in lasting if head.row.trashed_us is None]
     trashed = [head for head in lasting if head.row.trashed_us is not None]
-    if sought.key is not None:
-        live = _meant(sought, live)
-    return live + trashed + [head for head in expired if deletable(engine, sought.entered, head)]
+    if ref.key is not None:
+        live = _meant(ref, live)
+    return live + trashed + [head for head in expired if deletable(ref.access, head)]
 
 
-def _named(tx: SealedTransaction, place: WriteTarget, sought: EntryRef) -> list[OpenedRow]:
+def _named(tx: SealedTransaction, place: WriteTarget, ref: EntryRef) -> list[OpenedRow]:
     """All that has the id or the key: live, in the trash, the last trashed first, or expired."""
-    visible = sought.visible.with_expired
-    if sought.number is not None:
-        head = tx.by_number(place, visible, sought.number) or tx.by_number(
-            place, visible, sought.number, trashed=True
+    visible = ref.visible.with_expired
+    if ref.number is not None:
+        head = tx.by_number(place, visible, ref.number) or tx.by_number(
+            place, visible, ref.number, trashed=True
         )
         return [head] if head else []
-    assert sought.key is not None
+    assert ref.key is not None
     tx.require_all_keys(place)
-    live = tx.by_key(place, visible, sought.namespace, sought.key)
-    return live + tx.trashed_by_key(place, visible, sought.namespace, sought.key)
+    live = tx.by_key(place, visible, ref.namespace, ref.key)
+    return live + tx.trashed_by_key(place, visible, ref.namespace, ref.key)
 
 
-def _meant(sought: EntryRef, heads: list[OpenedRow]) -> list[OpenedRow]:
+def _meant(ref: EntryRef, heads: list[OpenedRow]) -> list[OpenedRow]:
     try:
-        return [first_readable(sought, heads)]
+        return [first_readable(ref, heads)]
     except NotFound:
         return []
 
 
-def _in_trash(tx: SealedTransaction, place: WriteTarget, sought: EntryRef) -> OpenedRow:
-    if sought.number is not None:
-        head = tx.by_number(place, sought.visible, sought.number, trashed=True)
+def _in_trash(tx: SealedTransaction, place: WriteTarget, ref: EntryRef) -> OpenedRow:
+    if ref.number is not None:
+        head = tx.by_number(place, ref.visible, ref.number, trashed=True)
         found = [head] if head else []
     else:
-        assert sought.key is not None
-        found = tx.trashed_by_key(place, sought.visible, sought.namespace, sought.key)
+        assert ref.key is not None
+        found = tx.trashed_by_key(place, ref.visible, ref.namespace, ref.key)
     if not found:
         raise NotFound("There is no such entry in the trash.")
-    return next((head for head in found if head.row.owner == sought.visible.viewer), found[0])
+    return next((head for head in found if head.row.owner == ref.visible.viewer), found[0])
 
 
-def _purge(
-    engine: Engine, tx: SealedTransaction, entered: Access, heads: list[OpenedRow], operation: str
-) -> int:
+def _purge(tx: SealedTransaction, access: Access, heads: list[OpenedRow], operation: str) -> int:
     for head in heads:
-        require_delete(engine, entered, head)
-    space = entered.space.id
+        require_delete(access, head)
+    space, who = access.space.id, access.caller.principal
     for head in heads:
-        tx.audit(
-            operation, entered.caller.principal, space, entry_id(space, head.row.number), head.row.revision
-        )
-    return tx.purge(entered.space.id, [head.row for head in heads])
+        tx.audit(operation, who, space, entry_id(space, head.row.number), head.row.revision)
+    return tx.purge(space, [head.row for head in heads])

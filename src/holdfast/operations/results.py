@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +13,7 @@ from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
 from holdfast.domain.times import to_datetime
 from holdfast.safety.advice import SENTENCES, Advice, Code
+from holdfast.safety.scrub import Redactions
 
 if TYPE_CHECKING:
     from holdfast.recall.fusion import Explanation
@@ -92,17 +92,13 @@ class Similar(Found):
 
 DUPLICATE = Advice(Code.DUPLICATE, SENTENCES[Code.DUPLICATE])
 
-Redactions = tuple[tuple[str, int], ...]
-"""How many secrets of each kind were taken out, by kind."""
-NOTHING_TAKEN_OUT: Redactions = ()
 
-
-def told_by_kind(redactions: Redactions) -> str:
+def redactions_text(redactions: Redactions) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in redactions)
 
 
-class _Remembered(NamedTuple):
-    """A named tuple, because one is made for every write: a frozen dataclass of this size takes four times as long."""
+class Remembered(NamedTuple):
+    """The answer to a write."""
 
     id: UUID | None
     key: str
@@ -119,26 +115,13 @@ class _Remembered(NamedTuple):
     advised: tuple[Advice, ...] = ()
     quarantined: bool = False
     """Kept, but shown to people alone until one of them approves it."""
-
-
-class Remembered(_Remembered):
-    """What a write came to."""
-
-    look: Callable[[], list[Similar]] | None = None
-    """How `similar` is found; no part of the answer itself."""
-
-    @property
-    def similar(self) -> list[Similar]:
-        """Entries that say nearly the same. Looked up when first asked for, so that a write does not wait for it."""
-        if self.look is not None:
-            found = self.look()
-            self.look = lambda: found
-        return [] if self.look is None else found
+    similar: list[Similar] | None = None
+    """Entries that say nearly the same; None when they were not asked for."""
 
     @property
     def advice(self) -> list[Advice]:
-        """What the save coach has to say: codes with a sentence each."""
-        repeats = any(one.verdict in ("same", "merge") for one in self.similar)
+        """Concerns about the text: codes with a sentence each."""
+        repeats = any(one.verdict in ("same", "merge") for one in self.similar or ())
         return [*self.advised, *([DUPLICATE] if repeats and DUPLICATE not in self.advised else [])]
 
     @property
@@ -202,6 +185,19 @@ class Hits(list[Hit]):
         super().__init__(hits or [])
         self.note = note
         self.degraded = note is not None and not off
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """The first stage of a recall that dropped an entry."""
+
+    stage: str
+    """identity, grant, expiry, filter, word rank, vector rank, fusion, limit; or `shown`: it was not dropped."""
+    reason: str
+    word_rank: int | None = None
+    vector_rank: int | None = None
+    rank: int | None = None
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from holdfast.contracts.rows import STORE
 from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.keys import DataKey
 from holdfast.domain.errors import Conflict
-from holdfast.operations.claim import Ours, claimed
 from holdfast.operations.engine import Engine
+from holdfast.recall.leases import Renew
 from holdfast.storage.audit_chain import add_line
 from holdfast.storage.keyring import FRESH_SECONDS
 from holdfast.storage.reseal import reseal_derived, reseal_entries, reseal_revisions
@@ -139,8 +139,8 @@ def _rotate(
 ) -> Rotated | None:
     """Publishes a new data key, waits until every process asks for both, writes with it, re-seals all rows in batches,
     and destroys the old key. None while another worker is at it."""
-    with claimed(engine, WORK, space) as ours:
-        if ours is None:
+    with engine.index.leases.hold(WORK, space) as renew:
+        if renew is None:
             return None
         keys, current = engine.sealed.store.keys.with_current(space)
         if unless_changed_from is not None and current != unless_changed_from and len(keys) == 1:
@@ -149,9 +149,9 @@ def _rotate(
         derived = partial(reseal_derived, compared_there=engine.sealed.store.vectors is not None)
         entries = revisions = 0
         for key in old:
-            entries += _all_batches(engine, space, key, new, reseal_entries, ours, progress)
-            revisions += _all_batches(engine, space, key, new, reseal_revisions, ours, progress)
-            _all_batches(engine, space, key, new, derived, ours, progress)
+            entries += _all_batches(engine, space, key, new, reseal_entries, renew, progress)
+            revisions += _all_batches(engine, space, key, new, reseal_revisions, renew, progress)
+            _all_batches(engine, space, key, new, derived, renew, progress)
             engine.run_job(_destroy(engine, space, key))
         engine.sealed.keyring.drop(space)
     return Rotated(1, 0, entries, revisions)
@@ -165,7 +165,7 @@ def _destroy(engine: Engine, space: UUID, key: DataKey) -> Job[int]:
         add_line(sealed, tx.audit, now, "rotate data key", b"", sealed.space_code(space), b"", key.key_id)
         return tx.keys.delete(space, key.key_id)
 
-    return write
+    return Job(write)
 
 
 def _publish(engine: Engine, space: UUID) -> tuple[list[DataKey], DataKey]:
@@ -195,13 +195,13 @@ def _all_batches(
     old: DataKey,
     new: DataKey,
     reseal: Callable[[Transaction, UUID, DataKey, DataKey, int], int],
-    ours: Ours,
+    renew: Renew,
     progress: Callable[[int], None] | None,
 ) -> int:
     total = 0
     while done := engine.run_job(lambda tx: reseal(tx, space, old, new, BATCH)):
         total += done
-        ours()  # one that paused for too long meets another here: they share the rows, batch by batch
+        renew()  # one that paused for too long meets another here: they share the rows, batch by batch
         if progress is not None:
             progress(total)
     return total

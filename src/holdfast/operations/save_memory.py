@@ -17,20 +17,21 @@ from holdfast.domain.errors import AccessDenied, RunCap
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller
 from holdfast.domain.profile import ASSISTANT
-from holdfast.operations import edit, remember
-from holdfast.operations.authorize import Access, EntryName, SpaceRef, enter, visible_to
+from holdfast.operations import edit
+from holdfast.operations.authorize import Access, EntryName, SpaceRef, authorize, visible_to
 from holdfast.operations.edit import Changes
-from holdfast.operations.engine import Engine
-from holdfast.operations.notes import Asked, NoteInput
-from holdfast.operations.proposals import Wanted, propose
-from holdfast.operations.results import Redactions
+from holdfast.operations.notes import NoteInput
+from holdfast.operations.proposals import ProposalRequest, propose
+from holdfast.operations.remember import remember
+from holdfast.operations.session import Session
 from holdfast.safety.advice import Advice
+from holdfast.safety.scrub import Redactions
 from holdfast.storage.keyring import StaleKeys
 from holdfast.storage.sealed_transaction import SealedTransaction
 from holdfast.text.duplicates import Verdict, compare
 
 RUN_SAVES = 3
-ROOM = (Partition.ASSISTANT,)
+PARTITIONS = (Partition.ASSISTANT,)
 SCAN = 256
 COMPARED = 5_000
 """The newest memories of a scope whose hints are compared."""
@@ -82,82 +83,73 @@ class _Found:
     """Newest change that was looked at."""
 
 
-def save(engine: Engine, caller: Caller, saving: Saving, as_proposed: dict[str, object]) -> Job[Saved]:
+def save(session: Session, saving: Saving, as_proposed: dict[str, object]) -> Job[Saved]:
     """`as_proposed` are the arguments with which the call is made again once a person has said yes."""
-    now = engine.clock()
-    entered = enter(engine, caller, saving.space, Op.WRITE, now)
-    if is_unattended(caller) and saving.supersedes is not None:
+    now = session.clock()
+    access = authorize(session, saving.space, Op.WRITE, now)
+    if is_unattended(session.caller) and saving.supersedes is not None:
         raise AccessDenied("An unattended run may save, but removes nothing.")
-    redactions = _secrets(engine, saving)
-    saving = replace(saving, hint=engine.scrub(saving.hint).text)
-    found = _near(engine, entered, saving, now)
-    if _needs_a_person(caller, entered, saving, found.same):
-        _written(engine, _confirmed(caller), saving, found)  # what is refused even then is refused at once
-        wanted = Wanted(
-            "assistant.save_memory",
-            as_proposed,
-            _shown(saving, found.same),
-            saving.space,
-            None if found.same is None else found.same.id,
-        )
-        asking = propose(engine, caller, wanted)
-
-        def ask(tx: Transaction) -> Saved:
-            _count(engine, tx, caller, now)
-            return Saved(None, False, str(asking(tx).id), found.similar)
-
-        return ask
-    job = _written(engine, caller, saving, found)
+    redactions = _secrets(session, saving)
+    saving = replace(saving, hint=session.engine.scrub(saving.hint).text)
+    found = _near(access, saving, now)
+    if _needs_a_person(session.caller, access, saving, found.same):
+        return _propose(session, saving, found, as_proposed, now)
+    job = _written(session, saving, found)
 
     def write(tx: Transaction) -> Saved:
-        _count(engine, tx, caller, now)
-        _look_again(engine, tx, entered, saving, found, now)
-        return replace(job(tx), redacted=sum(count for _, count in redactions), redactions=redactions)
+        _count(session, tx, now)
+        _look_again(tx, access, saving, found, now)
+        return replace(job.run(tx), redacted=sum(count for _, count in redactions), redactions=redactions)
 
-    return write
+    return Job(write)
 
 
-def _secrets(engine: Engine, saving: Saving) -> Redactions:
+def _propose(
+    session: Session, saving: Saving, found: _Found, as_proposed: dict[str, object], now: int
+) -> Job[Saved]:
+    # What would be refused after approval is refused at once.
+    person = session.caller.confirmed_by or session.principal
+    _written(session.acting_as(replace(session.caller, confirmed_by=person)), saving, found)
+    entry = None if found.same is None else found.same.id
+    shown = _shown(saving, found.same)
+    call = ProposalRequest("assistant.save_memory", as_proposed, shown, saving.space, entry)
+    asking = propose(session, call)
+
+    def write(tx: Transaction) -> Saved:
+        _count(session, tx, now)
+        return Saved(None, False, str(asking.run(tx).id), found.similar)
+
+    return Job(write)
+
+
+def _secrets(session: Session, saving: Saving) -> Redactions:
     found: Counter[str] = Counter()
     for text in (saving.hint, saving.content, *(saving.tags or ())):
-        found.update(dict(engine.scrub(text).found))
+        found.update(dict(session.engine.scrub(text).found))
     return tuple(sorted(found.items()))
 
 
-def _confirmed(caller: Caller) -> Caller:
-    """As if a person had said yes."""
-    return replace(caller, confirmed_by=caller.confirmed_by or caller.principal)
-
-
-def _written(engine: Engine, caller: Caller, saving: Saving, found: _Found) -> Job[Saved]:
+def _written(session: Session, saving: Saving, found: _Found) -> Job[Saved]:
+    flag = saving.always_inject if _changes_flag(saving, found.same) else None
     if found.same is None:
-        draft = NoteInput(
+        given = NoteInput(
             saving.content,
             hint=saving.hint,
             tags=saving.tags,
-            always_inject=saving.always_inject if _says_new(saving, None) else None,
+            always_inject=flag,
             supersedes=saving.supersedes,
         )
-        keep = remember.remember(engine, caller, Asked(ASSISTANT, saving.space, draft))
-
-        def create(tx: Transaction) -> Saved:
-            kept = keep(tx)
-            return Saved(kept.id, False, None, found.similar, kept.advised)
-
-        return create
-    said = saving.always_inject if _says_new(saving, found.same) else None
-    changes = Changes(text=saving.content, hint=saving.hint, tags=saving.tags, always_inject=said)
-    change = edit.edit(engine, caller, EntryName(id=found.same.id, partitions=ROOM), changes)
-
-    def update(tx: Transaction) -> Saved:
-        edited = change(tx)
-        return Saved(edited.id, True, None, found.similar, edited.advice)
-
-    return update
+        return remember(session, ASSISTANT, saving.space, given).then(
+            lambda kept: Saved(kept.id, False, None, found.similar, kept.advised)
+        )
+    changes = Changes(text=saving.content, hint=saving.hint, tags=saving.tags, always_inject=flag)
+    return edit.edit(session, EntryName(id=found.same.id, partitions=PARTITIONS), changes).then(
+        lambda edited: Saved(edited.id, True, None, found.similar, edited.advice)
+    )
 
 
-def _says_new(saving: Saving, same: Entry | None) -> bool:
-    """A flag that stays as it was is not said: saying one needs manage."""
+def _changes_flag(saving: Saving, same: Entry | None) -> bool:
+    """Whether the flag becomes another one, which needs manage."""
     before = same is not None and same.always_inject
     return saving.always_inject is not None and saving.always_inject != before
 
@@ -167,14 +159,14 @@ def asks_for_another(caller: Caller) -> bool:
     return caller.confirmed_by is None and not is_person(caller)
 
 
-def _needs_a_person(caller: Caller, entered: Access, saving: Saving, same: Entry | None) -> bool:
+def _needs_a_person(caller: Caller, access: Access, saving: Saving, same: Entry | None) -> bool:
     """What always applies, or goes on doing so with other words, steers every later turn."""
     if caller.confirmed_by is not None:
         return False
     before = same is not None and same.always_inject
     applies = before if saving.always_inject is None else saving.always_inject
     return (applies or before) and (
-        asks_for_another(caller) or not may_flag(caller, entered.space, entered.level)
+        asks_for_another(caller) or not may_flag(caller, access.space, access.level)
     )
 
 
@@ -188,14 +180,14 @@ def _shown(saving: Saving, same: Entry | None) -> str:
 # Near-duplicates
 
 
-def _near(engine: Engine, entered: Access, saving: Saving, now: int) -> _Found:
+def _near(access: Access, saving: Saving, now: int) -> _Found:
     """The best match that may be merged, and what is merely similar. What the save supersedes merges with nothing."""
-    if not entered.space.stored:
+    if not access.space.stored:
         return _Found(None, (), 0)
-    counts = engine.sealed.store.spaces.counts(entered.space.id)
+    counts = access.session.sealed.store.spaces.counts(access.space.id)
     best: tuple[float, Entry] | None = None
     similar: list[tuple[float, Near]] = []
-    for entry in _entries(engine, entered, engine.sealed.store.entries, 0, now):
+    for entry in _entries(access, access.session.sealed.store.entries, 0, now):
         likeness = compare(saving.hint, entry.hint)
         if likeness.verdict in _MERGES:
             if best is None or likeness.jaccard > best[0]:
@@ -207,30 +199,28 @@ def _near(engine: Engine, entered: Access, saving: Saving, now: int) -> _Found:
     return _Found(same, tuple(near for _, near in similar[:SHOWN]), counts.seq if counts else 0)
 
 
-def _look_again(
-    engine: Engine, tx: Transaction, entered: Access, saving: Saving, found: _Found, now: int
-) -> None:
+def _look_again(tx: Transaction, access: Access, saving: Saving, found: _Found, now: int) -> None:
     """Two who save the same at once must not make two of it: what came meanwhile is looked at before writing."""
     if found.same is not None or saving.supersedes is not None:
         return
-    if not entered.space.stored:
-        if tx.spaces.by_name(engine.sealed.blind_space(entered.space.name)) is not None:
-            raise StaleKeys(entered.space.id)
+    if not access.space.stored:
+        if tx.spaces.by_name(access.session.sealed.blind_space(access.space.name)) is not None:
+            raise StaleKeys(access.space.id)
         return
-    for entry in _entries(engine, entered, tx.entries, found.seq, now):
+    for entry in _entries(access, tx.entries, found.seq, now):
         if compare(saving.hint, entry.hint).verdict in _MERGES:
-            raise StaleKeys(entered.space.id)
+            raise StaleKeys(access.space.id)
 
 
-def _entries(engine: Engine, entered: Access, reads: EntryReads, after: int, now: int) -> Iterator[Entry]:
+def _entries(access: Access, reads: EntryReads, after: int, now: int) -> Iterator[Entry]:
     """Memories of the scope that changed after a sequence number: in a user's own space the caller's own."""
-    visible = visible_to(engine, entered, ROOM, now)
-    keys = engine.sealed.keyring.of(entered.space.id)
+    visible = visible_to(access, PARTITIONS, now)
+    keys = access.session.sealed.keyring.of(access.space.id)
     for row in _rows(reads, visible):
         if row.seq <= after:
             return
-        entry = engine.sealed.head(keys, row).entry
-        if entry is not None and not entry.encrypted and sees(entered.caller, entered.space, entry, now):
+        entry = access.session.sealed.open_row(keys, row).entry
+        if entry is not None and not entry.encrypted and sees(access.caller, access.space, entry, now):
             yield entry
 
 
@@ -247,14 +237,14 @@ def _rows(reads: EntryReads, visible: Visible) -> Iterator[EntryRow]:
 # Runs that nobody watches
 
 
-def _count(engine: Engine, tx: Transaction, caller: Caller, now: int) -> None:
+def _count(session: Session, tx: Transaction, now: int) -> None:
     """Kept with the answers to idempotency keys, for a day: a retry that is answered from there counts no more."""
-    if not is_unattended(caller) or caller.confirmed_by is not None:
+    if not is_unattended(session.caller) or session.caller.confirmed_by is not None:
         return
-    sealed = SealedTransaction(engine.sealed, tx, now)
-    run = f"\0saves of the run {caller.run or ''}"
-    known = sealed.answered(caller.principal, run, _SAVES)
+    sealed = SealedTransaction(session.sealed, tx, now)
+    run = f"\0saves of the run {session.caller.run or ''}"
+    known = sealed.answered(session.principal, run, _SAVES)
     saves = 0 if known is None else int(json.loads(known))
     if saves >= RUN_SAVES:
         raise RunCap
-    sealed.keep_answer(caller.principal, run, _SAVES, json.dumps(saves + 1).encode())
+    sealed.keep_answer(session.principal, run, _SAVES, json.dumps(saves + 1).encode())

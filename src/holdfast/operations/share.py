@@ -11,10 +11,10 @@ from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import Op, Reason, is_own, may_share
 from holdfast.domain.errors import AccessDenied, InvalidField
 from holdfast.domain.grant import Grant, Level, parse_level
-from holdfast.domain.principal import Caller, parse_grantee
+from holdfast.domain.principal import parse_grantee
 from holdfast.domain.retention import Retention, Ttl, Zero
-from holdfast.operations.authorize import Access, SpaceRef, enter
-from holdfast.operations.engine import Engine
+from holdfast.operations.authorize import Access, SpaceRef, authorize
+from holdfast.operations.session import Session
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 GRANTS = Retention(Zero.NONE)
@@ -28,76 +28,76 @@ class Unshared:
     cascaded: int
 
 
-def share(engine: Engine, caller: Caller, space: SpaceRef, grantee: str, level: str, ttl: Ttl) -> Job[Grant]:
+def share(session: Session, space: SpaceRef, grantee: str, level: str, ttl: Ttl) -> Job[Grant]:
     """Gives at most what the caller holds, for at most as long."""
-    now = engine.clock()
-    entered = enter(engine, caller, space, Op.SHARE, now)
+    now = session.clock()
+    access = authorize(session, space, Op.SHARE, now)
     to, asked = parse_grantee(grantee), parse_level(level)
-    if is_own(to, entered.space) or to == caller.principal:
+    if is_own(to, access.space) or to == session.principal:
         raise InvalidField(_NEEDS_NO_GRANT)
-    if not may_share(entered.decision):
+    if not may_share(access.decision):
         raise AccessDenied("Your access comes from a chat, a session or a system and cannot be given on.")
-    if asked > entered.level:
-        raise AccessDenied(f"You hold {entered.level.label} here and cannot give {asked.label}.")
+    if asked > access.level:
+        raise AccessDenied(f"You hold {access.level.label} here and cannot give {asked.label}.")
     wished = GRANTS.expires_us(ttl, now)
-    place = engine.sealed.place(entered.space, now)
-    me, them = engine.sealed.blind(caller.principal), engine.sealed.blind(to)
+    place = session.sealed.write_target(access.space, now)
+    me, them = session.sealed.blind(session.principal), session.sealed.blind(to)
 
     def write(tx: Transaction) -> Grant:
-        sealed = SealedTransaction(engine.sealed, tx, now)
-        sealed.settle(place)
-        roots = _roots(engine, tx, entered, now)
+        sealed = SealedTransaction(session.sealed, tx, now)
+        sealed.insert_new(place)
+        roots = _roots(tx, access, now)
         if them in roots:
             raise InvalidField(_NEEDS_NO_GRANT)
-        expires = _no_longer_than_own(engine, tx, entered, wished)
-        grant = Grant(entered.space.id, to, asked, caller.principal, now, expires)
-        replaces = any(row.granted_by == me for row in tx.grants.of(entered.space.id, them))
+        expires = _no_longer_than_own(tx, access, wished)
+        grant = Grant(access.space.id, to, asked, session.principal, now, expires)
+        replaces = any(row.granted_by == me for row in tx.grants.of(access.space.id, them))
         sealed.grant(grant)
         if replaces:
-            _keep_what_stands(sealed, entered, roots)
-        sealed.audit("share", caller.principal, entered.space.id)
+            _keep_what_stands(sealed, access, roots)
+        sealed.audit("share", session.principal, access.space.id)
         return grant
 
-    return write
+    return Job(write)
 
 
-def unshare(engine: Engine, caller: Caller, space: SpaceRef, grantee: str) -> Job[Unshared]:
+def unshare(session: Session, space: SpaceRef, grantee: str) -> Job[Unshared]:
     """Manage takes back any grant, readwrite those it gave. Re-shares that stood on them go too."""
-    now = engine.clock()
-    entered = enter(engine, caller, space, Op.SHARE, now)
-    target = engine.sealed.blind(parse_grantee(grantee))
-    me = engine.sealed.blind(caller.principal)
+    now = session.clock()
+    access = authorize(session, space, Op.SHARE, now)
+    target = session.sealed.blind(parse_grantee(grantee))
+    me = session.sealed.blind(session.principal)
 
     def write(tx: Transaction) -> Unshared:
-        sealed = SealedTransaction(engine.sealed, tx, now)
-        roots = _roots(engine, tx, entered, now)
+        sealed = SealedTransaction(session.sealed, tx, now)
+        roots = _roots(tx, access, now)
         rows = [
             row
-            for row in tx.grants.of(entered.space.id, target)
-            if entered.level is Level.MANAGE or row.granted_by == me
+            for row in tx.grants.of(access.space.id, target)
+            if access.level is Level.MANAGE or row.granted_by == me
         ]
         revoked = sum(tx.grants.delete(row.space, row.grantee, row.granted_by) for row in rows)
-        cascaded = _keep_what_stands(sealed, entered, roots) if revoked else 0
-        sealed.audit("unshare", caller.principal, entered.space.id)
+        cascaded = _keep_what_stands(sealed, access, roots) if revoked else 0
+        sealed.audit("unshare", session.principal, access.space.id)
         return Unshared(revoked, cascaded)
 
-    return write
+    return Job(write)
 
 
-def grants_on(engine: Engine, caller: Caller, space: SpaceRef) -> list[Grant]:
+def grants_on(session: Session, space: SpaceRef) -> list[Grant]:
     """Who has access to a space, for those who may share it."""
-    now = engine.clock()
-    entered = enter(engine, caller, space, Op.SHARE, now)
-    grants = engine.sealed.grants(engine.sealed.store.grants.on(entered.space.id))
+    now = session.clock()
+    access = authorize(session, space, Op.SHARE, now)
+    grants = session.sealed.grants(session.sealed.store.grants.on(access.space.id))
     return [grant for grant in grants if grant.live(now)]
 
 
-def _no_longer_than_own(engine: Engine, tx: Transaction, entered: Access, expires: int | None) -> int | None:
+def _no_longer_than_own(tx: Transaction, access: Access, expires: int | None) -> int | None:
     """A share that stands on a grant ends with it."""
-    if entered.decision.reason is not Reason.GRANT:
+    if access.decision.reason is not Reason.GRANT:
         return expires
-    held = engine.sealed.grants_held(entered.space.id, entered.caller.principal, tx.grants)
-    ends = [grant.expires_us for grant in held if grant.level >= entered.level]
+    held = access.session.sealed.grants_held(access.space.id, access.caller.principal, tx.grants)
+    ends = [grant.expires_us for grant in held if grant.level >= access.level]
     if not ends:
         raise AccessDenied
     if None in ends:
@@ -106,21 +106,21 @@ def _no_longer_than_own(engine: Engine, tx: Transaction, entered: Access, expire
     return own_end if expires is None else min(expires, own_end)
 
 
-def _roots(engine: Engine, tx: Transaction, entered: Access, now: int) -> set[bytes]:
+def _roots(tx: Transaction, access: Access, now: int) -> set[bytes]:
     """Who gives without a grant of their own: the owner; where nobody owns, the caller with such standing, and givers
     whom nobody gave anything. To be asked before a grant is taken back, for then its holder looks like one of them."""
-    if entered.space.owner is not None:
-        return {engine.sealed.blind(entered.space.owner)}
-    rows = tx.grants.on(entered.space.id)
+    if access.space.owner is not None:
+        return {access.session.sealed.blind(access.space.owner)}
+    rows = tx.grants.on(access.space.id)
     roots = {row.granted_by for row in rows} - {row.grantee for row in rows if _end(row) > now}
-    if entered.decision.reason is not Reason.GRANT:
-        roots.add(engine.sealed.blind(entered.caller.principal))
+    if access.decision.reason is not Reason.GRANT:
+        roots.add(access.session.sealed.blind(access.caller.principal))
     return roots
 
 
-def _keep_what_stands(tx: SealedTransaction, entered: Access, roots: set[bytes]) -> int:
+def _keep_what_stands(tx: SealedTransaction, access: Access, roots: set[bytes]) -> int:
     """Shortens grants to what their givers still hold, removes those that stand on nothing, and says how many."""
-    rows = [row for row in tx.genuine_grants(entered.space.id) if _end(row) > tx.now]
+    rows = [row for row in tx.genuine_grants(access.space.id) if _end(row) > tx.now]
     ends = _standing_until(rows, roots, tx.now)
     gone = 0
     for row in rows:

@@ -15,9 +15,9 @@ from holdfast.domain.partition import MODEL_VISIBLE
 from holdfast.domain.principal import Caller, parse_grantee
 from holdfast.domain.space import Space
 from holdfast.operations import read
-from holdfast.operations.authorize import SpaceRef, enter
-from holdfast.operations.engine import Engine
+from holdfast.operations.authorize import SpaceRef, authorize
 from holdfast.operations.read import Listing
+from holdfast.operations.session import Session
 
 SCAN = 1_000
 
@@ -38,21 +38,21 @@ class Preview:
     """The newest of them."""
 
 
-def preview(engine: Engine, caller: Caller, space: SpaceRef, grantee: str, level: str, limit: int) -> Preview:
+def preview(session: Session, space: SpaceRef, grantee: str, level: str, limit: int) -> Preview:
     """For those who could give the level. It is counted among what the caller sees."""
-    now = engine.clock()
-    entered = enter(engine, caller, space, Op.SHARE, now)
+    now = session.clock()
+    access = authorize(session, space, Op.SHARE, now)
     to, wanted = parse_grantee(grantee), parse_level(level)
-    limit = check_limit(limit, engine.limits.list_rows)
-    if is_own(to, entered.space):
+    limit = check_limit(limit, session.limits.list_rows)
+    if is_own(to, access.space):
         raise InvalidField("The owner of a space sees all of it.")
-    if not may_share(entered.decision) or wanted > entered.level:
-        raise AccessDenied(f"You hold {entered.level.label} here and cannot give {wanted.label}.")
-    held = [grant.level for grant in engine.sealed.grants_held(entered.space.id, to) if grant.live(now)]
+    if not may_share(access.decision) or wanted > access.level:
+        raise AccessDenied(f"You hold {access.level.label} here and cannot give {wanted.label}.")
+    held = [grant.level for grant in session.sealed.grants_held(access.space.id, to) if grant.live(now)]
     shown: list[Entry] = []
     total = hidden = 0
-    for entry in _everything(engine, caller, entered.space.id if entered.space.stored else None):
-        if _would_see(Caller(to), entered.space, entry, wanted, now):
+    for entry in _everything(session, access.space.id if access.space.stored else None):
+        if _would_see(Caller(to), access.space, entry, wanted, now):
             total += 1
             if len(shown) < limit:
                 shown.append(entry)
@@ -70,10 +70,10 @@ def preview(engine: Engine, caller: Caller, space: SpaceRef, grantee: str, level
     )
 
 
-def _everything(engine: Engine, caller: Caller, space: UUID | None) -> Iterator[Entry]:
+def _everything(session: Session, space: UUID | None) -> Iterator[Entry]:
     cursor: str | None = None
     while space is not None:
-        page = read.look_through(engine, caller, Listing(MODEL_VISIBLE, space, limit=SCAN, cursor=cursor))
+        page = read.look_through(session, Listing(MODEL_VISIBLE, space, limit=SCAN, cursor=cursor))
         yield from page
         if (cursor := page.cursor) is None:
             return

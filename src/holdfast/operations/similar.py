@@ -1,71 +1,78 @@
-"""Which entries say nearly the same as one: found by words, and by meaning once vectors are there; judged by the
-guards of search/duplicates alone. Nothing is merged here: the caller decides."""
+"""Lists the entries that say nearly the same as another one. Nothing is merged here: the caller decides."""
 
 from __future__ import annotations
 
-import numpy as np
-
+from holdfast.contracts.rows import Visible
 from holdfast.domain.access import Op
-from holdfast.domain.entry import Entry
+from holdfast.domain.entry import Content
 from holdfast.domain.limits import check_limit
-from holdfast.domain.principal import Caller
-from holdfast.operations.authorize import EntryName, look_up, opened, seek
-from holdfast.operations.engine import Engine
-from holdfast.operations.rank import SearchedSpace, open_shown
+from holdfast.operations.authorize import (
+    Access,
+    EntryName,
+    find_ref,
+    look_up,
+    opened,
+    try_authorize,
+    visible_to,
+)
+from holdfast.operations.notes import Note
 from holdfast.operations.read_log import SIMILAR
 from holdfast.operations.results import Similar
-from holdfast.recall.arrays import Bools, Floats, Ints
-from holdfast.recall.bm25 import read_postings, score_words
-from holdfast.recall.snapshot import SpaceSnapshot
-from holdfast.text.duplicates import HINT_COSINE, Verdict, compare
-from holdfast.text.question import read_question
+from holdfast.operations.session import Session
+from holdfast.recall.ranker import SearchedSpace, open_shown
+from holdfast.recall.similar import near_entries
+from holdfast.text.duplicates import Verdict, compare
 
-CANDIDATES = 20
-"""Entries looked at, by words and by meaning each."""
 SHOWN = 5
-LEAST_WORDS = 1e-9
-"""Any score of words at all."""
 
 
-def similar(engine: Engine, caller: Caller, target: EntryName, limit: int = SHOWN) -> list[Similar]:
-    """Nearest first, in the entry's own room of its space; itself left out."""
-    limit = check_limit(limit, engine.limits.search_hits)
-    sought = seek(engine, caller, target, Op.READ, engine.clock())
-    entry = opened(look_up(engine, sought))
+def similar(session: Session, name: EntryName, limit: int = SHOWN) -> list[Similar]:
+    """Nearest first, in the entry's own partition and space; never the entry itself."""
+    limit = check_limit(limit, session.limits.search_hits)
+    ref = find_ref(session, name, Op.READ, session.clock())
+    entry = opened(look_up(ref))
     if entry.encrypted or not entry.content.is_text:
         return []
-    visible = sought.visible._replace(partitions=(entry.partition,))
-    view = engine.index.shown(visible, engine.index.serving())
-    here = view.position(entry.number)
-    if here is None:
+    visible = ref.visible._replace(partitions=(entry.partition,))
+    found = _compared(ref.access, visible, entry.content, entry.number)[:limit]
+    _note_reading(session, visible, found)
+    return found
+
+
+def similar_to_note(note: Note, now: int) -> list[Similar]:
+    """Entries near a note that is about to be written, found by its words: it has no vector yet."""
+    access, content = note.access, note.content
+    if note.words is None or not content.is_text or not access.space.stored:
         return []
-    others = np.arange(len(view)) != here
-    searched = SearchedSpace(sought.entered, visible, view, others)
-    cosines = engine.index.views.cosines_to(view, here) * others
-    near = np.union1d(_by_words(engine, view, entry, others), _best(cosines, HINT_COSINE))
+    if try_authorize(access.session, access.space, Op.READ, now) is None:
+        return []
+    visible = visible_to(access, (note.profile.partition,), now)
+    superseded = None if note.supersedes is None else note.supersedes.ref.number
+    own_name = access.caller.principal, content.namespace, content.key
+    found = [
+        one
+        for one in _compared(access, visible, content, None)
+        if one.entry.number != superseded
+        and (one.entry.owner, one.entry.content.namespace, one.entry.key) != own_name
+    ][:SHOWN]
+    _note_reading(access.session, visible, found)
+    return found
+
+
+def _compared(access: Access, visible: Visible, content: Content, number: int | None) -> list[Similar]:
+    engine = access.session.engine
+    snapshot = engine.index.snapshots.shown(visible, engine.index.serving())
+    near = near_entries(engine.index, snapshot, content, number)
+    searched = SearchedSpace(access.caller, access.space, visible, snapshot, None)
     found = []
-    for other in open_shown(engine, searched, view.columns.numbers[near].tolist()):
+    for other in open_shown(engine.sealed, searched, list(near)):
         if not other.content.is_text:
-            continue  # since a moment ago
-        place = view.position(other.number)
-        cosine = 0.0 if place is None else float(cosines[place])
-        likeness = compare(entry.text, other.text, cosine)
+            continue  # it changed a moment ago
+        likeness = compare(content.text, other.text, near[other.number])
         if likeness.verdict is not Verdict.DIFFERENT:
             found.append(Similar(other, likeness.verdict.value, likeness.jaccard, likeness.guard))
-    found.sort(key=lambda one: (-one.jaccard, -one.entry.updated_us))
-    engine.reads.note(SIMILAR, caller.principal, visible.now, [one.entry for one in found[:limit]])
-    return found[:limit]
+    return sorted(found, key=lambda one: (-one.jaccard, -one.entry.updated_us))
 
 
-def _by_words(engine: Engine, view: SpaceSnapshot, entry: Entry, others: Bools) -> Ints:
-    """Places of the entries that share most of its words."""
-    question = read_question(f"{entry.hint} {entry.text}")
-    found = engine.index.views.occurrences(view, question.terms)
-    scores = score_words(view.prepared, read_postings(view.prepared, question, found)).score * others
-    return _best(scores, LEAST_WORDS)
-
-
-def _best(scores: Floats, least: float) -> Ints:
-    """Places of the highest, of equal ones the newer; in no stated order."""
-    best = np.argsort(scores, kind="stable")[-CANDIDATES:]
-    return best[scores[best] >= least].astype(np.int32)
+def _note_reading(session: Session, visible: Visible, found: list[Similar]) -> None:
+    session.engine.reads.note(SIMILAR, session.principal, visible.now, [one.entry for one in found])

@@ -4,19 +4,17 @@ batches; then tidies the store."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from threading import Event, Thread
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
-from holdfast.contracts.rows import EntryRow, PlacedRow
+from holdfast.contracts.rows import EntryAddress, EntryRow
 from holdfast.contracts.storage import EntryReads, Transaction
 from holdfast.crypto.blind import fingerprint
 from holdfast.domain.ids import entry_id
 from holdfast.domain.retention import IDEMPOTENCY_US, PROPOSAL_REMEMBERED_US, TRASH_US
-from holdfast.operations.claim import claimed
 from holdfast.operations.engine import Engine
 from holdfast.operations.read_log import A_LINE
 from holdfast.operations.results import Swept
@@ -52,14 +50,14 @@ def _tidy(engine: Engine, steps: int) -> None:
 class _Due(Protocol):
     """What is to be removed: where it lies, and whether a row that was found still is."""
 
-    def find(self, entries: EntryReads, limit: int, without: Sequence[UUID]) -> list[PlacedRow]: ...
+    def find(self, entries: EntryReads, limit: int, without: Sequence[UUID]) -> list[EntryAddress]: ...
     def holds(self, row: EntryRow) -> bool: ...
 
 
 class _Expired(NamedTuple):
     now: int
 
-    def find(self, entries: EntryReads, limit: int, without: Sequence[UUID]) -> list[PlacedRow]:
+    def find(self, entries: EntryReads, limit: int, without: Sequence[UUID]) -> list[EntryAddress]:
         return entries.expired(self.now, limit, without)
 
     def holds(self, row: EntryRow) -> bool:
@@ -69,7 +67,7 @@ class _Expired(NamedTuple):
 class _OldTrash(NamedTuple):
     moment: int
 
-    def find(self, entries: EntryReads, limit: int, without: Sequence[UUID]) -> list[PlacedRow]:
+    def find(self, entries: EntryReads, limit: int, without: Sequence[UUID]) -> list[EntryAddress]:
         return entries.trashed_before(self.moment, limit, without)
 
     def holds(self, row: EntryRow) -> bool:
@@ -86,13 +84,13 @@ def _remove_all(engine: Engine, due: _Due, now: int, batch: int, batches: int) -
         if not found:
             break
         by_space: dict[UUID, list[int]] = defaultdict(list)
-        for placed in found:
-            by_space[placed.space].append(placed.number)
-        with ExitStack() as claims:
+        for found_entry in found:
+            by_space[found_entry.space].append(found_entry.number)
+        with ExitStack() as leases:
             ours = {
                 space: numbers
                 for space, numbers in by_space.items()
-                if claims.enter_context(claimed(engine, WORK, space)) is not None
+                if leases.enter_context(engine.index.leases.hold(WORK, space)) is not None
             }
             elsewhere += by_space.keys() - ours.keys()
             total += engine.run_job(partial(_remove, engine=engine, due=due, now=now, by_space=ours))
@@ -120,25 +118,3 @@ def _log(engine: Engine, tx: Transaction, now: int, space: UUID, numbers: Sequen
     for first in range(0, len(codes), A_LINE):
         some = b"".join(codes[first : first + A_LINE])
         add_line(sealed, tx.audit, now, "sweep", b"", sealed.space_code(space), some, 0)
-
-
-class Sweeper:
-    """Sweeps in the background until told to stop."""
-
-    def __init__(self, run: Callable[[], object], seconds: float) -> None:
-        self._run = run
-        self._seconds = seconds
-        self._stop = Event()
-        self._thread = Thread(target=self._serve, name="holdfast-sweeper", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def _serve(self) -> None:
-        while not self._stop.wait(self._seconds):
-            self._run()

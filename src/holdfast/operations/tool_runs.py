@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import secrets
 from dataclasses import replace
-from functools import partial
-from threading import Event, Thread
 
 from holdfast.domain.access import Op
 from holdfast.domain.errors import HoldfastError
@@ -26,12 +24,12 @@ from holdfast.domain.run import (
     read_run,
     run_prefix,
 )
-from holdfast.operations.authorize import enter, enter_own
+from holdfast.operations.authorize import authorize, authorize_own
 from holdfast.operations.engine import Engine
-from holdfast.operations.notes import Asked, NoteInput
+from holdfast.operations.notes import NoteInput
 from holdfast.operations.read import Listing, list_entries
-from holdfast.operations.remember import MANY, remember_many
-from holdfast.operations.work import Write
+from holdfast.operations.remember import MANY, Row, remember_many
+from holdfast.operations.session import Session
 
 SECONDS = 0.5
 """How long runs are gathered before they are written."""
@@ -55,9 +53,10 @@ def record(engine: Engine) -> None:
 
 
 def _record(engine: Engine, who: Principal, runs: list[Ran]) -> None:
-    rows = [_asked(_without_secrets(engine, ran.run)) for ran in runs]
+    session = Session(engine, Caller(who, door="handler"), engine.limits, engine.clock)
+    rows = [_row(_without_secrets(engine, ran.run)) for ran in runs]
     try:
-        outcomes = engine.write(Write(partial(remember_many, engine, Caller(who, door="handler"), rows)))
+        outcomes = engine.commit(lambda: remember_many(session, rows))
     except HoldfastError as error:
         log.warning("%d runs could not be recorded and will be tried again: %s", len(runs), error.message)
         engine.runs.put_back(runs)
@@ -76,38 +75,9 @@ def _without_secrets(engine: Engine, run: Run) -> Run:
     )
 
 
-def _asked(run: Run) -> Asked:
+def _row(run: Run) -> Row:
     key = f"{run_prefix(run.head, run.id)}{run.at_us:016x}-{secrets.token_hex(4)}"
-    return Asked(RUNS, None, NoteInput(run.body(), key, category=run.head))
-
-
-class Recorder:
-    """Records in the background until told to stop, then once more."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._stop = Event()
-        self._thread = Thread(target=self._serve, name="holdfast-recorder", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-        self._engine.runs.work.set()
-        if self._thread.is_alive():
-            self._thread.join()
-        record(self._engine)
-
-    def _serve(self) -> None:
-        while not self._stop.is_set():
-            self._engine.runs.work.wait()
-            if self._stop.wait(SECONDS):
-                return
-            record(self._engine)
-
-
-log = logging.getLogger("holdfast.runs")
+    return Row(RUNS, None, NoteInput(run.body(), key, category=run.head))
 
 
 NEWEST = 10_000
@@ -116,12 +86,12 @@ NOTHING_RAN = "No tool or pipeline has run yet."
 COUNTS_ONLY = "An administrator sees what ran and how often, not what was learned from it."
 
 
-def my_defaults(engine: Engine, caller: Caller) -> Defaults:
-    record(engine)
-    runs = recorded(engine, caller)
+def my_defaults(session: Session) -> Defaults:
+    record(session.engine)
+    runs = recorded(session)
     return Defaults(
-        f"caller={caller.principal.id}",
-        engine.clock(),
+        f"caller={session.principal.id}",
+        session.clock(),
         habits(runs, TOOL_RUNS),
         habits(runs, PIPELINE_RUNS),
         common_findings(runs),
@@ -130,10 +100,10 @@ def my_defaults(engine: Engine, caller: Caller) -> Defaults:
     )
 
 
-def defaults_of(engine: Engine, admin: Caller, whose: Principal) -> Defaults:
+def defaults_of(session: Session, whose: Principal) -> Defaults:
     """Somebody else's, for an administrator: counts alone."""
-    enter_own(engine, admin, Op.METADATA, engine.clock())
-    found = my_defaults(engine, Caller(whose))
+    authorize_own(session, Op.METADATA, session.clock())
+    found = my_defaults(session.acting_as(Caller(whose)))
     return replace(
         found,
         packs=tuple(map(_counts, found.packs)),
@@ -148,14 +118,14 @@ def _counts(habit: Habit) -> Habit:
     return replace(habit, inputs={})
 
 
-def recorded(engine: Engine, caller: Caller) -> list[Run]:
+def recorded(session: Session) -> list[Run]:
     """The caller's own runs, newest first."""
-    enter(engine, caller, None, Op.READ, engine.clock())
+    authorize(session, None, Op.READ, session.clock())
     found: list[Run] = []
     cursor = None
     while len(found) < NEWEST:
         page = list_entries(
-            engine, caller, Listing((Partition.RUNS,), limit=engine.limits.list_rows, cursor=cursor)
+            session, Listing((Partition.RUNS,), limit=session.limits.list_rows, cursor=cursor)
         )
         found += [run for entry in page if (run := read_run(entry.value)) is not None]
         cursor = page.cursor

@@ -6,62 +6,62 @@ from holdfast.contracts.storage import Job, Transaction
 from holdfast.domain.access import Op, may_flag, sees_state
 from holdfast.domain.entry import Change, Entry, Revision
 from holdfast.domain.errors import AccessDenied, Conflict, InvalidField, Locked
-from holdfast.domain.principal import Caller
 from holdfast.domain.profile import PROFILES
-from holdfast.operations.authorize import EntryName, EntryRef, look_up_in, opened, require_flagging, seek
-from holdfast.operations.engine import Engine
-from holdfast.operations.judge import provenance_after
-from holdfast.operations.remember import check_expected
+from holdfast.operations.authorize import (
+    Access,
+    EntryName,
+    EntryRef,
+    opened,
+    prepare_change,
+    require_flagging,
+)
+from holdfast.operations.provenance import provenance_after
+from holdfast.operations.session import Session
 from holdfast.storage.row_codec import State
 from holdfast.storage.sealed_store import OpenedRow
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 
-def undo(
-    engine: Engine, caller: Caller, target: EntryName, to: int | None = None, expected: int | None = None
-) -> Job[Entry]:
+def undo(session: Session, name: EntryName, to: int | None = None, expected: int | None = None) -> Job[Entry]:
     """Back by one change, or to revision `to`."""
-    now = engine.clock()
     if to is not None and (not isinstance(to, int) or isinstance(to, bool) or to < 1):
         raise InvalidField("A revision is a whole number from 1.")
-    sought = seek(engine, caller, target, Op.CHANGE, now)
-    place = engine.sealed.place(sought.entered.space, now)
+    change = prepare_change(session, name, Op.CHANGE, expected)
 
     def write(tx: Transaction) -> Entry:
-        sealed = SealedTransaction(engine.sealed, tx, now)
-        head = look_up_in(sealed, place, sought)
-        check_expected(expected, head.row.revision)
+        sealed, head = change.begin(tx)
         entry = opened(head)
         back_to = _step_back(entry) if to is None else to
-        earlier = _revision(engine, sealed, sought, head, back_to)
+        earlier = _revision(sealed, change.ref, head, back_to)
         if earlier.content is None:
             raise Locked
-        if not sees_state(caller, earlier):
+        if not sees_state(session.caller, earlier):
             raise AccessDenied("Only a person may bring back what was quarantined.")
         if entry.always_inject:
-            require_flagging(sought.entered)
+            require_flagging(change.access)
         content = earlier.content._replace(
             change=Change.UNDONE,
             restores=back_to,
-            provenance=provenance_after(caller, earlier.content),
+            provenance=provenance_after(session.caller, earlier.content),
             removed_by="",
         )
-        sealed.free_expired(place, entry.partition, entry.owner, content.namespace, content.key)
-        if PROFILES[entry.partition].of_files:
-            sealed.refuse_twin(place, entry.owner, content.key, entry.number)
+        profile = PROFILES[entry.partition]
+        sealed.free_expired(change.target, entry.partition, entry.owner, content.namespace, content.key)
+        if profile.of_files:
+            sealed.refuse_twin(change.target, entry.owner, content.key, entry.number)
         restored = sealed.revise(
-            place,
+            change.target,
             head,
             content,
-            _state(sought, entry, earlier, now),
-            indexed=PROFILES[entry.partition].indexed and not earlier.encrypted,
+            _state(change.access, entry, earlier, change.now),
+            indexed=profile.indexed and not earlier.encrypted,
             history=True,
-            keep=engine.limits.revisions,
+            keep=session.limits.revisions,
         )
-        sealed.audit("undo", caller.principal, restored.space, restored.id, restored.revision)
+        sealed.audit("undo", session.principal, restored.space, restored.id, restored.revision)
         return restored
 
-    return write
+    return Job(write)
 
 
 def _step_back(entry: Entry) -> int:
@@ -71,27 +71,24 @@ def _step_back(entry: Entry) -> int:
     return position - 1
 
 
-def _revision(
-    engine: Engine, tx: SealedTransaction, sought: EntryRef, head: OpenedRow, number: int
-) -> Revision:
+def _revision(tx: SealedTransaction, ref: EntryRef, head: OpenedRow, number: int) -> Revision:
     if number >= head.row.revision:
         raise Conflict(
             f"There is no earlier revision {number}; the entry is at revision {head.row.revision}."
         )
-    rows = tx.tx.entries.history(sought.visible, head.row.number, number + 1, 1)
+    rows = tx.tx.entries.history(ref.visible, head.row.number, number + 1, 1)
     if not rows or rows[0].revision != number:
         raise Conflict(f"Revision {number} is no longer kept.")
-    return engine.sealed.revision(sought.entered.space.id, rows[0])
+    return ref.access.session.sealed.revision(ref.access.space.id, rows[0])
 
 
-def _state(sought: EntryRef, entry: Entry, earlier: Revision, now: int) -> State:
+def _state(access: Access, entry: Entry, earlier: Revision, now: int) -> State:
     """An expiry that has passed is not brought back: the entry would vanish by being undone."""
     expired = earlier.expires_us is not None and earlier.expires_us <= now
+    flags = earlier if may_flag(access.caller, access.space, access.level) else entry
     return State(
         expires_us=entry.expires_us if expired else earlier.expires_us,
-        always_inject=earlier.always_inject
-        if may_flag(sought.entered.caller, sought.entered.space, sought.entered.level)
-        else entry.always_inject,
+        always_inject=flags.always_inject,
         encrypted=earlier.encrypted,
         quarantined=entry.quarantined or earlier.quarantined,
     )

@@ -23,8 +23,9 @@ from holdfast.domain.profile import PROFILES
 from holdfast.domain.times import check_moment, to_datetime
 from holdfast.operations.authorize import Access, visible_to
 from holdfast.operations.engine import Engine
-from holdfast.operations.judge import provenance_after, removed_by, removers
-from holdfast.operations.spaces import enterable
+from holdfast.operations.provenance import provenance_after, removed_by, removers
+from holdfast.operations.session import Session
+from holdfast.operations.spaces import accessible
 from holdfast.storage.row_codec import State
 from holdfast.storage.sealed_store import OpenedRow, WriteTarget
 from holdfast.storage.sealed_transaction import SealedTransaction
@@ -107,35 +108,35 @@ def _name(entry: Entry, content: Content) -> Name:
     return (entry.partition, entry.owner, content.namespace, content.key)
 
 
-def preview(engine: Engine, caller: Caller, actor: str, since: datetime | str) -> Undone:
+def preview(session: Session, actor: str, since: datetime | str) -> Undone:
     """What undoing would do, in every space the caller manages."""
-    actor, since_us = _asked(caller, actor, since)
-    now = engine.clock()
+    actor, since_us = _asked(session.caller, actor, since)
+    now = session.clock()
     changes = [
         planned.step
-        for entered in _managed(engine, caller, now)
-        for planned in _plan(engine, entered, engine.sealed.store.entries, actor, since_us, now)
+        for access in _managed(session, now)
+        for planned in _plan(access, session.sealed.store.entries, actor, since_us, now)
     ]
     return Undone(actor, since_us, False, tuple(changes))
 
 
-def undo_by(engine: Engine, caller: Caller, actor: str, since: datetime | str) -> Job[Undone]:
-    actor, since_us = _asked(caller, actor, since)
-    now = engine.clock()
-    caller = replace(caller, run=f"undo-{uuid4().hex}")
-    places = [(entered, engine.sealed.place(entered.space, now)) for entered in _managed(engine, caller, now)]
+def undo_by(session: Session, actor: str, since: datetime | str) -> Job[Undone]:
+    actor, since_us = _asked(session.caller, actor, since)
+    now = session.clock()
+    session.caller = replace(session.caller, run=f"undo-{uuid4().hex}")
+    places = [(access, session.sealed.write_target(access.space, now)) for access in _managed(session, now)]
 
     def write(tx: Transaction) -> Undone:
-        sealed = SealedTransaction(engine.sealed, tx, now)
+        sealed = SealedTransaction(session.sealed, tx, now)
         done: list[Reversal] = []
-        for entered, place in places:
-            plan = _plan(engine, entered, tx.entries, actor, since_us, now)
-            _Space(engine, sealed, entered, place).reverse(plan)
+        for access, place in places:
+            plan = _plan(access, tx.entries, actor, since_us, now)
+            _Space(session.engine, sealed, access, place).reverse(plan)
             done += [planned.step for planned in plan]
-        sealed.audit("undo by actor", caller.principal)
-        return Undone(actor, since_us, True, tuple(done), caller.run)
+        sealed.audit("undo by actor", session.principal)
+        return Undone(actor, since_us, True, tuple(done), session.caller.run)
 
-    return write
+    return Job(write)
 
 
 def _asked(caller: Caller, actor: object, since: datetime | str) -> tuple[str, int]:
@@ -147,23 +148,21 @@ def _asked(caller: Caller, actor: object, since: datetime | str) -> tuple[str, i
     return name, check_moment("since", since)
 
 
-def _managed(engine: Engine, caller: Caller, now: int) -> list[Access]:
-    found = enterable(engine, caller, Op.CHANGE, now)
-    return [entered for entered in found if entered.level is Level.MANAGE and entered.space.stored]
+def _managed(session: Session, now: int) -> list[Access]:
+    found = accessible(session, Op.CHANGE, now)
+    return [access for access in found if access.level is Level.MANAGE and access.space.stored]
 
 
 # What is to be done
 
 
-def _plan(
-    engine: Engine, entered: Access, reads: EntryReads, actor: str, since: int, now: int
-) -> list[_Planned]:
-    visible = visible_to(engine, entered, MODEL_VISIBLE, now)
-    keys = engine.sealed.keyring.of(entered.space.id)
-    past = _Past(engine, reads, actor, since)
+def _plan(access: Access, reads: EntryReads, actor: str, since: int, now: int) -> list[_Planned]:
+    visible = visible_to(access, MODEL_VISIBLE, now)
+    keys = access.session.sealed.keyring.of(access.space.id)
+    past = _Past(access.session.engine, reads, actor, since)
     trashed: list[_Planned] = []
     for row in _rows(lambda before: reads.trash(visible, before, SCAN)):
-        head = engine.sealed.head(keys, row)
+        head = access.session.sealed.open_row(keys, row)
         if head.entry is not None and (planned := past.of_trashed(head, head.entry)):
             trashed.append(planned)
     trashed.sort(key=lambda planned: -(planned.head.row.trashed_us or 0))
@@ -171,15 +170,16 @@ def _plan(
     for row in _rows(lambda before: reads.page(visible, None, before, SCAN)):
         if row.updated_us < since:
             break  # newest change first
-        head = engine.sealed.head(keys, row)
+        head = access.session.sealed.open_row(keys, row)
         if head.entry is not None and (planned := past.of_live(head, head.entry)):
             live.append(planned)
 
     def is_held(name: Name) -> bool:
         partition, owner, namespace, key = name
-        found = engine.sealed.heads_by_key(reads, keys, visible, namespace, key)
+        found = access.session.sealed.rows_by_key(reads, keys, visible, namespace, key)
         return any(
-            head.row.partition == partition and head.row.owner == engine.sealed.blind(owner) for head in found
+            head.row.partition == partition and head.row.owner == access.session.sealed.blind(owner)
+            for head in found
         )
 
     return _with_free_names([*trashed, *live], is_held)
@@ -288,10 +288,10 @@ def _step(entry: Entry, step: str, revision: int, content: Content | None) -> Re
 class _Space:
     """One space whose entries are put back, in the transaction."""
 
-    def __init__(self, engine: Engine, tx: SealedTransaction, entered: Access, place: WriteTarget) -> None:
+    def __init__(self, engine: Engine, tx: SealedTransaction, access: Access, place: WriteTarget) -> None:
         self._engine = engine
         self._tx = tx
-        self._entered = entered
+        self._entered = access
         self._place = place
 
     def reverse(self, plan: list[_Planned]) -> None:
@@ -390,7 +390,7 @@ class _Space:
         return self._head(entry)
 
     def _head(self, entry: Entry, *, trashed: bool = False) -> OpenedRow:
-        visible = visible_to(self._engine, self._entered, MODEL_VISIBLE, self._tx.now)
+        visible = visible_to(self._entered, MODEL_VISIBLE, self._tx.now)
         head = self._tx.by_number(self._place, visible, entry.number, trashed=trashed)
         assert head is not None, "an entry that was just written is seen by who manages its space"
         return head

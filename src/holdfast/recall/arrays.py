@@ -1,5 +1,5 @@
-"""The arrays of one space that a ranking reads. Pure values. Entries are numbered 0..n-1, newest last, so that ties go
-to the newer entry."""
+"""The arrays of one space that a ranking reads. Pure values. Entries are numbered 0..n-1, newest last: ties go to the
+newer entry."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -35,11 +35,12 @@ class Field(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SpaceArrays:
-    """A unit is a chunk of an entry. `unit_entry` ascends: the chunks of one entry lie together, and each has one."""
+    """A unit is a chunk of an entry. `unit_entry` ascends: each entry has at least one unit, and its units are
+    adjacent."""
 
     unit_entry: Ints
     unit_length: Floats  # terms of the chunk; the first chunk's also counts hint, tags and key
-    body_start: Ints  # place of the chunk's first term within its entry's body
+    body_start: Ints  # position of the chunk's first term in its entry's body
     conversation: Ints  # number of the conversation, NOBODY without one
     previous: Ints  # the note before in the same conversation, NOBODY at its start
     following: Ints
@@ -58,8 +59,8 @@ class SpaceArrays:
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """Every place of some terms in a space: which of the terms, the entry, the field, and the offset among the field's
-    terms. In any order."""
+    """Every occurrence of some terms in a space, in any order: the term's number, the entry, the field, and the offset
+    among the field's terms."""
 
     terms: Ints
     entries: Ints
@@ -67,12 +68,13 @@ class Occurrences:
     offsets: Ints
 
     def counted_as(self, others: Sequence[int]) -> "Occurrences":
-        """The same places under other numbers of the terms: the corrections of a mistyped word count as that word."""
+        """Renumbers the terms, so that the corrections of a mistyped word count as that word."""
         return replace(self, terms=np.array(others, dtype=np.int32)[self.terms])
 
 
 def neighbours(conversation: Ints, order: NDArray[np.integer]) -> tuple[Ints, Ints]:
-    """Previous and following note of every entry, by `order` in its conversation; of a tie the newer is last."""
+    """The previous and the following note of every entry, by `order` in its conversation; of a tie the newer is
+    last."""
     size = len(conversation)
     previous = np.full(size, NOBODY, dtype=np.int32)
     following = np.full(size, NOBODY, dtype=np.int32)
@@ -86,15 +88,15 @@ def neighbours(conversation: Ints, order: NDArray[np.integer]) -> tuple[Ints, In
 
 UNIT_KEY_SHIFT = 32
 LENT_TO = 4
-_BODY = int(Field.BODY)  # a member looked up in an enumeration costs a microsecond
+_BODY = int(Field.BODY)  # looking up a member of an enumeration costs a microsecond
 
 
 @dataclass(frozen=True, slots=True)
 class Lending:
-    """Which notes around a chunk borrow its words, and how much of them: a row for each chunk, so that what is read
-    together lies together. A missing neighbour is the chunk itself, with a share of nothing."""
+    """The notes around each chunk that borrow its words, and their shares: one row for each chunk, because rows are
+    read together. A missing neighbour is the chunk itself, with a share of 0."""
 
-    lends: Bools  # whether any borrows
+    lends: Bools  # True where any note borrows
     borrowers: Ints
     shares: Floats
 
@@ -120,18 +122,18 @@ class Calendar:
     def entries(self, term: str) -> Ints:
         """Entries whose day is called by this term, as in "8 May 2023 Monday"."""
         if term in MONTH_TERMS:
-            return _places(self.month == MONTH_TERMS[term])
+            return _positions(self.month == MONTH_TERMS[term])
         if term in WEEKDAY_TERMS:
-            return _places(self.weekday == WEEKDAY_TERMS[term] + 1)
+            return _positions(self.weekday == WEEKDAY_TERMS[term] + 1)
         number = int(term) if term.isdecimal() and len(term) <= 4 else 0
         if not number:
             return NO_ENTRIES
-        return _places(self.day == number if number <= 31 else self.year == number)
+        return _positions(self.day == number if number <= 31 else self.year == number)
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The spaces that were joined into one, as `joined` does: what is judged within a space stays so."""
+    """The spaces that `join_arrays` joined into one: what is judged within a space stays so."""
 
     starts: NDArray[np.intp]  # the first entry of each
     sizes: NDArray[np.intp]
@@ -155,13 +157,13 @@ class RankingArrays:
     talks: Talks
     role: Floats
     fixed_factors: Mapping[str, Floats]
-    factor: Floats  # 1 and what is fixed of all factors
+    factor: Floats  # 1 plus the fixed factors
     tells_time: Floats
     nothing: Floats  # a zero for every entry
     parts: Parts | None = None  # None for a space by itself
 
     def units(self, found: Occurrences) -> Ints:
-        """The chunk of each occurrence; what is not in the body counts for the first."""
+        """The chunk of each occurrence; fields other than the body count for the first."""
         if self.one_chunk_each:
             return found.entries
         keys = (found.entries.astype(np.int64) << UNIT_KEY_SHIFT) + found.offsets
@@ -174,16 +176,16 @@ class RankingArrays:
             return entries
         chosen = np.zeros(self.space.size, dtype=np.bool_)
         chosen[entries] = True
-        return _places(chosen[self.space.unit_entry])
+        return _positions(chosen[self.space.unit_entry])
 
     def spoken_by(self, people: tuple[int, ...]) -> Ints:
         """Entries of these people, by their numbers in `space.names`."""
         if not people:
             return NO_ENTRIES
-        # One more place, reached by NOBODY as the last index, stays False.
+        # One more element, which NOBODY reaches as the last index, stays False.
         is_named = np.zeros(len(self.space.names) + 1, dtype=np.bool_)
         is_named[list(people)] = True
-        return _places(is_named[self.space.speaker] & self.talk)
+        return _positions(is_named[self.space.speaker] & self.talk)
 
     def people_named(self, text: str) -> list[str]:
         """The names of people who share a word with this text, for `in_first_person`."""
@@ -193,7 +195,7 @@ class RankingArrays:
         return [self.space.names[number] for number in sorted(numbers)]
 
 
-def prepare(space: SpaceArrays, constants: Constants = DEFAULT) -> RankingArrays:
+def prepare_arrays(space: SpaceArrays, constants: Constants = DEFAULT) -> RankingArrays:
     average = max(float(space.unit_length.mean()), 1e-9) if len(space.unit_length) else 1.0
     norm = 1.0 - constants.b + constants.b * (space.unit_length / np.float32(average))
     fixed = _fixed_factors(space, constants)
@@ -247,9 +249,9 @@ def _lending(space: SpaceArrays, constants: Constants) -> Lending:
     everyone = np.arange(space.size, dtype=np.int32)
     previous, following = _step(everyone, space.previous, single), _step(everyone, space.following, single)
     asks = _has(space, Trait.HOLDS_QUESTION) & _talk(space)
-    asked = constants.from_previous + constants.from_question
+    answered = constants.from_previous + constants.from_question
     lent = [
-        (following, np.where(asks, asked, constants.from_previous)),
+        (following, np.where(asks, answered, constants.from_previous)),
         (previous, np.full(space.size, constants.from_next)),
         (_step(following, space.following, single), np.full(space.size, constants.from_second_previous)),
         (_step(previous, space.previous, single), np.full(space.size, constants.from_second_next)),
@@ -267,7 +269,7 @@ def _lending(space: SpaceArrays, constants: Constants) -> Lending:
 
 
 def _no_lending(units: int) -> Lending:
-    """As above where no note has a neighbour: most spaces, each time something is written there."""
+    """The lending of a space without neighbours. Most are, and each write there prepares them again."""
     return Lending(
         lends=np.zeros(units, dtype=np.bool_),
         borrowers=np.repeat(np.arange(units, dtype=np.int32)[:, None], LENT_TO, axis=1),
@@ -276,8 +278,7 @@ def _no_lending(units: int) -> Lending:
 
 
 def _step(start: Ints, pointer: Ints, single: Bools) -> Ints:
-    """One step along `pointer` from where each entry has come to, ending where a note is long: only short notes lend
-    and borrow."""
+    """Goes one step along `pointer` from each start. Stops at a long note: only short notes lend and borrow."""
     target = np.where(start == NOBODY, NOBODY, pointer[start])
     return np.where((target != NOBODY) & single[target] & single, target, NOBODY).astype(np.int32)
 
@@ -312,9 +313,9 @@ def _people(space: SpaceArrays) -> dict[str, tuple[int, ...]]:
 
 
 def _talk(space: SpaceArrays) -> Bools:
-    """Notes that one person said to another: questions, answers and length mean something there."""
-    said: Bools = space.role == Role.PERSON
-    return said
+    """Notes that one person said to another: there questions, answers and length mean something."""
+    talk: Bools = space.role == Role.PERSON
+    return talk
 
 
 def _has(space: SpaceArrays, trait: Trait) -> Bools:
@@ -322,5 +323,5 @@ def _has(space: SpaceArrays, trait: Trait) -> Bools:
     return held
 
 
-def _places(where: Bools) -> Ints:
+def _positions(where: Bools) -> Ints:
     return np.flatnonzero(where).astype(np.int32)

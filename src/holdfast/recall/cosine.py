@@ -1,5 +1,5 @@
-"""Cosine scan of one space: exact for all entries up to LARGE, above it by sign codes first and exact for the nearest.
-Rows are unit vectors; an entry without a vector yet has a row of zeros and cosine 0."""
+"""Cosine scan of one space. Exact for up to LARGE entries; above, sign codes select the nearest and these are exact.
+Rows are unit vectors; an entry without a vector has a row of zeros and the cosine 0."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,8 @@ LEAST_SPREAD = 0.05
 
 @dataclass(frozen=True, slots=True)
 class SignCodes:
-    """One bit per dimension. Small models' vectors all point one way: the bits only tell after centring."""
+    """One bit for each dimension. Vectors of small models all point one way, so bits tell them apart only when
+    centred."""
 
     centre: Floats
     bits: NDArray[np.uint64]
@@ -26,7 +27,7 @@ class SignCodes:
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """A row per entry of the space; `codes` only for a large one."""
+    """One row for each entry of the space; `codes` only for a large one."""
 
     matrix: Floats
     codes: SignCodes | None
@@ -40,20 +41,16 @@ class CosineRange:
     high: float
 
 
-def index_vectors(matrix: Floats) -> Vectors:
-    return Vectors(matrix, encode_signs(matrix) if len(matrix) > LARGE else None)
-
-
 def scan(vectors: Vectors, query: Floats, also: Ints | None = None) -> Floats:
-    """Cosine of every entry to the query, 0 for those that wait for their vector. In a large space the far ones get the
-    lowest cosine of a sample, but never those of `also` (the best by words)."""
+    """The cosine of every entry to the query, 0 while it waits for its vector. In a large space the far ones get the
+    lowest cosine of a sample, except for `also` (the best by words)."""
     with np.errstate(all="ignore"):
         if vectors.codes is None:
             scores: Floats = _products(vectors.matrix, query)
         else:
             scores = _scan_by_signs(vectors.matrix, vectors.codes, query, also)
         damaged = not np.isfinite(scores.sum())
-    if damaged:  # which must not put a NaN into a score
+    if damaged:  # a NaN must not get into a score
         np.nan_to_num(scores, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
     return scores
 
@@ -66,7 +63,7 @@ def encode_signs(matrix: Floats) -> SignCodes:
 
 
 def cosine_range(cosines: Iterable[Floats]) -> CosineRange | None:
-    """Over all searched spaces; None if no entry has a vector."""
+    """The range over all searched spaces; None if no entry has a vector."""
     known = [cosine if cosine.all() else cosine[cosine != 0.0] for cosine in cosines]
     if not any(each.size for each in known):
         return None
@@ -77,39 +74,40 @@ def cosine_range(cosines: Iterable[Floats]) -> CosineRange | None:
 
 
 def normalise(cosine: Floats, within: CosineRange | None) -> Floats:
-    """Between the worst and the best entry, 0..1: a small model's cosines all lie between 0.65 and 0.95."""
+    """Scales cosines to 0..1 between the farthest and the nearest entry: those of a small model range from 0.65 to
+    0.95."""
     if within is None:
         return np.zeros_like(cosine)
     scaled: Floats = cosine - np.float32(within.low)
     scaled /= np.float32(within.high - within.low)
     np.clip(scaled, 0.0, 1.0, out=scaled)
-    scaled *= cosine != 0.0  # no vector yet, which is not the same as far
+    scaled *= cosine != 0.0  # without a vector is not far
     return scaled
 
 
 def _scan_by_signs(matrix: Floats, codes: SignCodes, query: Floats, also: Ints | None) -> Floats:
     apart = np.zeros(len(matrix), dtype=np.uint16)
-    for column, asked in zip(codes.bits, _bits((query - codes.centre)[None, :]), strict=True):
-        apart += np.bitwise_count(column ^ asked)
-    wanted = _nearest(apart)
+    for column, signs in zip(codes.bits, _bits((query - codes.centre)[None, :]), strict=True):
+        apart += np.bitwise_count(column ^ signs)
+    exact = _nearest(apart)
     if also is not None:
-        wanted[also] = True
+        exact[also] = True
     sample = codes.sample @ query
     scores = np.full(len(matrix), sample.min(initial=1.0) if sample.size else 0.0, dtype=np.float32)
-    rows = np.flatnonzero(wanted)
+    rows = np.flatnonzero(exact)
     scores[rows] = _products(matrix[rows], query)
     return scores
 
 
 def _products(rows: Floats, query: Floats) -> Floats:
-    """Row by row: a product of matrix and vector rounds the last rows otherwise than the rest, so equal vectors would
-    differ by where they lie, and two stores that hold the same notes in their order."""
+    """Multiplies row by row. A matrix product rounds the last rows differently, so that equal vectors would differ by
+    their position, and equal stores by the order of their notes."""
     products: Floats = np.vecdot(rows, query)
     return products
 
 
 def _nearest(apart: NDArray[np.uint16]) -> Bools:
-    """The RESCORED least apart, of those equally far the newer."""
+    """The RESCORED nearest entries; of equally near ones the newer."""
     within = np.searchsorted(np.cumsum(np.bincount(apart)), RESCORED)
     near: Bools = apart < within
     edge = np.flatnonzero(apart == within)
@@ -118,7 +116,7 @@ def _nearest(apart: NDArray[np.uint16]) -> Bools:
 
 
 def _bits(centred: Floats) -> NDArray[np.uint64]:
-    """64 dimensions a row, entries along the columns: distances then add up over contiguous memory."""
+    """Packs 64 dimensions into a row, entries along the columns: distances then add up over contiguous memory."""
     packed = np.packbits(centred > 0.0, axis=1)
     padded = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))
     return np.ascontiguousarray(padded.view(np.uint64).T)

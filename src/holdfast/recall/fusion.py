@@ -1,5 +1,5 @@
-"""One ranking from words and meaning: normalised scores added, the conversation's best note shared, chat signals as
-factors. Every part is kept, so that `explain` is a lookup and not a second computation."""
+"""Fuses words and meaning into one ranking: normalised scores are added, a conversation shares its best note, features
+of chats are factors. Every part is kept, so that `explain` is a lookup and not a second computation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ MEANING_POOL = 200
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What a full score means, the same for every space that one recall searches."""
+    """The scores that count as full, shared by all spaces of one recall."""
 
     words: float
     meaning: CosineRange | None
-    has_meaning: bool  # whether the question was embedded at all
+    has_meaning: bool  # the question was embedded
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +38,6 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranks:
-    """Places from 1, None where the entry has none: no word, no vector, or not among the hits."""
-
-    words: int | None
-    meaning: int | None
-    final: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Ranking:
     order: tuple[int, ...]
     hits: Bools
@@ -54,13 +45,13 @@ class Ranking:
     words: Floats
     meaning: Floats
     conversation: Floats
-    asked_factors: Mapping[str, Floats]
+    question_factors: Mapping[str, Floats]
     role: Floats
-    prepared: RankingArrays
+    arrays: RankingArrays
 
     def explain(self, entry: int) -> Explanation:
         factors: dict[str, float] = {}
-        for part in (self.prepared.fixed_factors, self.asked_factors):
+        for part in (self.arrays.fixed_factors, self.question_factors):
             for name, values in part.items():
                 if values[entry]:
                     factors[name] = factors.get(name, 0.0) + float(values[entry])
@@ -73,33 +64,18 @@ class Ranking:
             role=float(self.role[entry]),
         )
 
-    def ranks_of(self, entry: int) -> Ranks:
-        """Within this space; `hits_above` of the other searched spaces' rankings adds what they put before it."""
-        return Ranks(
-            words=_rank(self.words, self.words > 0.0, entry),
-            meaning=_rank(self.meaning, self.meaning > 0.0, entry),
-            final=_rank(self.scores, self.hits, entry),
-        )
-
-    def hits_above(self, score: float) -> int:
-        return int(np.count_nonzero(self.hits & (self.scores > score)))
-
 
 def common_scale(word_scores: Sequence[WordScores], cosines: Sequence[Floats | None]) -> Scale:
-    """Half against the best entry, half against the ideal: spaces that explain little of the question score low
-    throughout, and do not drown out meaning."""
+    """A full score is halfway between the best entry and the ideal. Spaces that hold few of the question's words score
+    low throughout, and do not drown out meaning."""
     top = max((scores.top for scores in word_scores), default=0.0)
     ideal = max((scores.ideal for scores in word_scores), default=0.0)
     known = [cosine for cosine in cosines if cosine is not None]
-    return Scale(
-        words=max(0.5 * (ideal + top), 1e-9),
-        meaning=cosine_range(known),
-        has_meaning=bool(known),
-    )
+    return Scale(words=max(0.5 * (ideal + top), 1e-9), meaning=cosine_range(known), has_meaning=bool(known))
 
 
 def fuse(
-    prepared: RankingArrays,
+    arrays: RankingArrays,
     question: Question,
     postings: Postings,
     word_scores: WordScores,
@@ -108,57 +84,55 @@ def fuse(
     limit: int = 10,
     allowed: Bools | None = None,
 ) -> Ranking:
-    """At most `limit` entries, best first, ties to the newer; `scale` where several spaces are searched. Of joined ones
-    all that equal the last come too: their places do not say which is newer.
-
-    Only entries with a word or among the nearest vectors are hits, and only where `allowed`."""
+    """Ranks at most `limit` entries, best first, ties to the newer. Joined spaces add all entries that equal the last:
+    their positions do not say which is newer. Hits have a word or are among the nearest vectors, and are `allowed`."""
     scale = scale or common_scale([word_scores], [cosine])
-    share = _share_of_words(prepared, postings) if scale.has_meaning else np.float32(1.0)
+    share = _share_of_words(arrays, postings) if scale.has_meaning else np.float32(1.0)
     words = word_scores.score * (share / np.float32(scale.words))
     hits = words > 0.0
-    meaning, base = prepared.nothing, words
+    meaning, base = arrays.nothing, words
     if cosine is not None:
-        meaning, nearest = _meaning(prepared, cosine, scale, words, share)
+        meaning, nearest = _meaning(arrays, cosine, scale, words, share)
         base = words + meaning
         hits[nearest] = True
     if allowed is not None:
         hits &= allowed
-    conversation = _share_of_conversation(base, prepared, question)
-    asked = _asked_factors(prepared, question, postings)
-    factor = sum(asked.values(), prepared.factor)
-    role = np.ones_like(base) if question.asks_assistant else prepared.role
+    conversation = _share_of_conversation(base, arrays, question)
+    factors = _question_factors(arrays, question, postings)
+    factor = sum(factors.values(), arrays.factor)
+    role = np.ones_like(base) if question.asks_assistant else arrays.role
     scores = base + conversation
     scores *= factor
     scores *= role
     return Ranking(
-        order=_best(scores, hits, limit, cut=prepared.parts is None),
+        order=_best(scores, hits, limit, cut=arrays.parts is None),
         hits=hits,
         scores=scores,
         words=words,
         meaning=meaning,
         conversation=conversation,
-        asked_factors=asked,
+        question_factors=factors,
         role=role,
-        prepared=prepared,
+        arrays=arrays,
     )
 
 
 def _meaning(
-    prepared: RankingArrays, cosine: Floats, scale: Scale, words: Floats, share: Floats | np.float32
+    arrays: RankingArrays, cosine: Floats, scale: Scale, words: Floats, share: Floats | np.float32
 ) -> tuple[Floats, NDArray[np.intp]]:
-    """What an entry's vector counts, and the nearest. Until it has a vector, a note is taken to mean what its words
-    say."""
+    """The share of meaning in each score, and the nearest entries. A note without a vector gets as much meaning as its
+    words score."""
     rest = np.float32(1.0) - share
     meaning = normalise(cosine, scale.meaning)
     meaning *= rest
-    nearest = _nearest(meaning, prepared.parts)
+    nearest = _nearest(meaning, arrays.parts)
     if not cosine.all():
         meaning = np.where(cosine == 0.0, words * (rest / share), meaning)
     return meaning, nearest
 
 
 def _nearest(meaning: Floats, parts: Parts | None) -> NDArray[np.intp]:
-    """So many of every space."""
+    """The MEANING_POOL nearest entries of every space."""
     if parts is None or len(meaning) <= MEANING_POOL:
         return _highest(meaning, MEANING_POOL)
     near = meaning > 0.0
@@ -170,23 +144,23 @@ def _nearest(meaning: Floats, parts: Parts | None) -> NDArray[np.intp]:
     return np.flatnonzero(near)
 
 
-def _share_of_words(prepared: RankingArrays, postings: Postings) -> Floats | np.float32:
-    """Beside what meaning gets. A question that names Mia is near every "Hi Mia!"; where speakers are known it is
-    embedded without the name, for plain notes its vector counts less."""
-    constants = prepared.constants
+def _share_of_words(arrays: RankingArrays, postings: Postings) -> Floats | np.float32:
+    """The share of words in a score; the rest is meaning. A question that names Mia is near every "Hi Mia!". Where
+    speakers are known it is embedded without the name; for plain notes its vector counts less."""
+    constants = arrays.constants
     usual = np.float32(1.0 / (1.0 + constants.meaning))
     if not np.any(postings.misled):
         return usual
-    plain = prepared.space.role == Role.NONE
-    if prepared.parts is not None:
-        plain &= np.asarray(postings.misled).take(prepared.parts.of_entry)
+    plain = arrays.space.role == Role.NONE
+    if arrays.parts is not None:
+        plain &= np.asarray(postings.misled).take(arrays.parts.of_entry)
     return np.where(plain, np.float32(1.0 / (1.0 + constants.meaning_misled)), usual)
 
 
-def _share_of_conversation(base: Floats, prepared: RankingArrays, question: Question) -> Floats:
-    """Of the conversation's best note. A note without a conversation is one by itself, so that talk does not push plain
-    facts down."""
-    constants, talks = prepared.constants, prepared.talks
+def _share_of_conversation(base: Floats, arrays: RankingArrays, question: Question) -> Floats:
+    """A share of the score of the conversation's best note. A note without a conversation is one by itself, so that
+    talk does not push plain facts down."""
+    constants, talks = arrays.constants, arrays.talks
     share = np.float32(constants.conversation_gathering if question.gathers else constants.conversation)
     shared: Floats = base * share
     if talks.entries.size:
@@ -195,26 +169,25 @@ def _share_of_conversation(base: Floats, prepared: RankingArrays, question: Ques
     return shared
 
 
-def _asked_factors(prepared: RankingArrays, question: Question, postings: Postings) -> dict[str, Floats]:
-    constants = prepared.constants
-    asked: dict[str, Floats] = {}
+def _question_factors(arrays: RankingArrays, question: Question, postings: Postings) -> dict[str, Floats]:
+    constants = arrays.constants
+    factors: dict[str, Floats] = {}
     if question.asks_when:
-        asked["tells time"] = np.float32(constants.tells_time_when_asked) * prepared.tells_time
-    about = _spoken_of(prepared, postings)
+        factors["tells time"] = np.float32(constants.tells_time_when_asked) * arrays.tells_time
+    about = _spoken_of(arrays, postings)
     if about is not None:
         weight = constants.named_speaker_gathering if question.gathers else constants.named_speaker
-        asked["speaker"] = np.float32(weight) * (about & prepared.talk)
+        factors["speaker"] = np.float32(weight) * (about & arrays.talk)
     dated = [term.dates for term in postings.terms if term.dates.size]
     if dated:
-        asked["date"] = _shares_of_dates(prepared, dated)
-    return asked
+        factors["date"] = _shares_of_dates(arrays, dated)
+    return factors
 
 
-def _spoken_of(prepared: RankingArrays, postings: Postings) -> Bools | None:
-    """The entries of the one person the question names. A question about two is not about one's notes more than the
-    other's."""
+def _spoken_of(arrays: RankingArrays, postings: Postings) -> Bools | None:
+    """The entries of the one person the question names. A question about two people prefers neither's notes."""
     named = {number for term in postings.terms for number in term.people}
-    speaker, parts = prepared.space.speaker, prepared.parts
+    speaker, parts = arrays.space.speaker, arrays.parts
     if parts is None:
         return speaker == named.pop() if len(named) == 1 else None
     people = np.array(sorted(named), dtype=np.int32)
@@ -223,9 +196,9 @@ def _spoken_of(prepared: RankingArrays, postings: Postings) -> Bools | None:
     return np.isin(speaker, alone) if alone.size else None
 
 
-def _shares_of_dates(prepared: RankingArrays, dated: Sequence[Ints]) -> Floats:
-    """Each part of a date that some day of the space has counts the same."""
-    share, full, parts = prepared.nothing.copy(), prepared.constants.named_date, prepared.parts
+def _shares_of_dates(arrays: RankingArrays, dated: Sequence[Ints]) -> Floats:
+    """Every part of a date that some day of the space has counts equally."""
+    share, full, parts = arrays.nothing.copy(), arrays.constants.named_date, arrays.parts
     if parts is None:
         for entries in dated:
             share[entries] += np.float32(full / len(dated))
@@ -239,7 +212,7 @@ def _shares_of_dates(prepared: RankingArrays, dated: Sequence[Ints]) -> Floats:
 
 
 def _best(scores: Floats, hits: Bools, limit: int, *, cut: bool) -> tuple[int, ...]:
-    """Every hit has a score above nothing, and what is none has nothing here."""
+    """The best hits in order. Every hit has a score above 0, everything else has 0 here."""
     if limit < 1:
         return ()
     found = _highest(scores * hits, limit)
@@ -248,10 +221,10 @@ def _best(scores: Floats, hits: Bools, limit: int, *, cut: bool) -> tuple[int, .
 
 
 def _highest(values: Floats, count: int) -> NDArray[np.intp]:
-    """Places of the `count` highest values above 0, and of all that equal the last of them."""
+    """Positions of the `count` highest values above 0, and of all that equal the last of them."""
     floor, groups = np.float32(0.0), max(8 * count, 1_024)
     if len(values) >= 2 * groups:
-        # So many groups have a value from here on, hence so many values are.
+        # `count` groups have a value of at least this, so `count` values do.
         tops = values[: len(values) // groups * groups].reshape(-1, groups).max(axis=0)
         floor = np.partition(tops, -count)[-count]
     found = np.flatnonzero(values >= floor if floor > 0.0 else values > 0.0)
@@ -259,10 +232,3 @@ def _highest(values: Floats, count: int) -> NDArray[np.intp]:
         among = values[found]
         found = found[among >= np.partition(among, -count)[-count]]
     return found
-
-
-def _rank(scores: Floats, counted: Bools, entry: int) -> int | None:
-    if not counted[entry]:
-        return None
-    newer = counted[entry + 1 :] & (scores[entry + 1 :] == scores[entry])
-    return 1 + int(np.count_nonzero(counted & (scores > scores[entry]))) + int(np.count_nonzero(newer))

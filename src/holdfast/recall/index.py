@@ -1,30 +1,32 @@
-"""The index behind recall: opened views of spaces, the embedder, and the model whose vectors serve. Everything heavy
-(numpy, the weights) is loaded when it is first needed, so that a program that only keeps and reads stays light."""
+"""The index behind recall: snapshots of spaces, the embedder, and the model whose vectors serve. Heavy parts (numpy,
+the weights) are loaded at first use, so that a program that only keeps and reads stays light."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event, Lock
 from typing import TYPE_CHECKING
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from holdfast.contracts.embedder import Embedder, EmbedderBroken
-from holdfast.contracts.rows import FEATURES_ONLY, FOLLOWING, FORMER, HELD, SERVING, ModelRow, Visible
+from holdfast.contracts.host import Clock
+from holdfast.contracts.rows import FOLLOWING, FORMER, HELD, SERVING, ModelRow
 from holdfast.contracts.storage import Transaction
 from holdfast.domain.partition import MODEL_VISIBLE
 from holdfast.domain.principal import Principal
+from holdfast.recall.leases import BackgroundLeases
+from holdfast.safety.scrub import Scrubbed
 from holdfast.storage.sealed_store import SealedStore
 
 if TYPE_CHECKING:
     from holdfast.recall.arrays import Floats
-    from holdfast.recall.snapshot import SpaceSnapshot
     from holdfast.recall.snapshot_cache import SnapshotCache
 
 RETRY_SECONDS = 30.0
-"""How soon an embedder that broke is tried again."""
+"""Time until a broken embedder is tried again."""
 READY_SECONDS = 1.0
 PROBE = "Is anybody there?"
 
@@ -36,7 +38,7 @@ log = logging.getLogger("holdfast")
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
     pending: int
-    """Entries that still wait for their vector."""
+    """Entries without their vector yet."""
     embedder: str | None
     """The model whose vectors serve recall; None while words alone do."""
     following: str | None = None
@@ -44,7 +46,7 @@ class IndexStatus:
     held: str | None = None
     """A model that agrees too little with the serving one; `use_model` lets it serve."""
     overlap: float | None = None
-    """How many of the nearest ten the last change of model kept, on a sample."""
+    """Share of the nearest ten notes that the last change of model kept, on a sample."""
     note: str | None = None
 
 
@@ -52,56 +54,43 @@ class Index:
     def __init__(
         self,
         sealed: SealedStore,
-        clock: Callable[[], int],
+        clock: Clock,
+        scrub: Callable[[str], Scrubbed],
         open_embedder: Callable[[], Embedder] | None,
         ceiling: int,
     ) -> None:
-        self._sealed = sealed
+        self.sealed = sealed
+        self.scrub = scrub
+        self.leases = BackgroundLeases(sealed.store.leases, clock)
         self._clock = clock
         self._open = open_embedder
         self._ceiling = ceiling
         self._lock = Lock()
-        self._views: SnapshotCache | None = None
+        self._snapshots: SnapshotCache | None = None
         self._embedder: Embedder | None = None
         self._opened = False
         self._retry_at = 0.0
         self._ready = _NOT_READ
         self.broken: str | None = None
-        """Why the embedder cannot be used right now."""
+        """The reason why the embedder cannot be used right now."""
         self.work = Event()
         """Set when there may be something to derive."""
-        self.asked: set[UUID] = set()
-        """Spaces that were searched and whose signals are worth keeping."""
-        self.holder = uuid4().hex
-        """This worker, to those that share its work."""
+        self.features_due: set[UUID] = set()
+        """Searched spaces whose features are worth storing."""
 
     @property
     def embeds(self) -> bool:
-        """Whether an embedder is configured, usable or not."""
+        """True when an embedder is configured, usable or not."""
         return self._open is not None
 
     @property
-    def views(self) -> SnapshotCache:
-        if self._views is None:
+    def snapshots(self) -> SnapshotCache:
+        if self._snapshots is None:
             from holdfast.recall.snapshot_cache import SnapshotCache
 
             with self._lock:
-                self._views = self._views or SnapshotCache(self._sealed, self._ceiling)
-        return self._views
-
-    def shown(self, visible: Visible, serving: ModelRow | None) -> SpaceSnapshot:
-        """What a caller may see of a space, with the vectors of the serving model."""
-        model, dimensions = (serving.model, serving.dimensions) if serving else (FEATURES_ONLY, 0)
-        return self.views.shown(visible, model, dimensions)
-
-    def all_shown(self, visible: Sequence[Visible], serving: ModelRow | None) -> list[SpaceSnapshot]:
-        """The same of several spaces."""
-        model, dimensions = (serving.model, serving.dimensions) if serving else (FEATURES_ONLY, 0)
-        return self.views.all_shown(visible, model, dimensions)
-
-    def opened(self, visible: Visible, serving: ModelRow | None) -> SpaceSnapshot | None:
-        """The same, as it was when this process last looked; None unless it can be ranked without the store."""
-        return self.views.opened(visible, serving.model if serving else FEATURES_ONLY)
+                self._snapshots = self._snapshots or SnapshotCache(self.sealed, self._ceiling)
+        return self._snapshots
 
     def embedder(self) -> Embedder | None:
         """The configured embedder, loaded at the first call; None when there is none or it is broken."""
@@ -136,9 +125,9 @@ class Index:
         self._retry_at = time.monotonic() + RETRY_SECONDS
 
     def _enrol(self, embedder: Embedder) -> None:
-        """The first model serves at once; another one follows until it has caught up. One that followed before and is
-        no longer configured stands back; its vectors stay."""
-        states = {row.name: row.state for row in self._sealed.store.models.all()}
+        """Registers the configured model. The first one serves at once, another one follows until it has caught up.
+        A model that followed before and is no longer configured becomes a former one; its vectors stay."""
+        states = {row.name: row.state for row in self.sealed.store.models.all()}
         known = states.pop(embedder.model_id, FORMER)
         if known != FORMER and not {FOLLOWING, HELD}.intersection(states.values()):
             return
@@ -156,17 +145,17 @@ class Index:
             elif own.state == FORMER:
                 tx.models.set_state(own.model, FOLLOWING, own.overlap)
 
-        self._sealed.store.write(write)
+        self.sealed.store.write(write)
         self.forget_ready()
 
     def serving(self) -> ModelRow | None:
-        """The model whose vectors answer; one whose row makes no sense does not."""
-        rows = self._sealed.store.models.all()
+        """The model whose vectors answer; never one whose row is damaged."""
+        rows = self.sealed.store.models.all()
         return next((row for row in rows if row.state == SERVING and row.dimensions > 0), None)
 
     def ready(self) -> ModelRow | None:
-        """The serving model, once the configured embedder is known to the store; as of a second ago at most, or of the
-        last change by this process. The vectors of one that served until then are kept."""
+        """The serving model, after registering the configured embedder. Changes of other processes are seen within a
+        second: the vectors of the model that served before are kept."""
         self.embedder()
         read_at, serving = self._ready
         if time.monotonic() - read_at > READY_SECONDS:
@@ -175,15 +164,15 @@ class Index:
         return serving
 
     def forget_ready(self) -> None:
-        """Another model serves from now on."""
+        """Drops the cached answer of `ready`, after the serving model changed."""
         self._ready = _NOT_READ
 
     def named(self, model: str) -> ModelRow | None:
         """The row of a model whose vectors are kept."""
-        return next((row for row in self._sealed.store.models.all() if row.name == model), None)
+        return next((row for row in self.sealed.store.models.all() if row.name == model), None)
 
     def query_vector(self, text: str, serving: ModelRow | None) -> tuple[Floats | None, str | None]:
-        """The question as a vector of the serving model, or why there is none although one is configured."""
+        """The question as a vector of the serving model, or the reason why there is none."""
         embedder = self.embedder()
         if embedder is None:
             return None, self.broken
@@ -197,13 +186,13 @@ class Index:
             return None, str(error)
 
     def wake(self) -> None:
-        """There may be something to derive."""
+        """Tells the worker that there may be something to derive."""
         if not self.work.is_set():
             self.work.set()
 
     def status(self, of: Principal | None = None) -> IndexStatus:
-        """What waits in the whole store, or in somebody's own space."""
-        rows = self._sealed.store.models.all()
+        """Counts what waits in the whole store, or in this principal's own space."""
+        rows = self.sealed.store.models.all()
         serving = next((row for row in rows if row.state == SERVING), None)
         behind = next((row for row in rows if row.state == FOLLOWING), None)
         model = behind or serving or _NO_MODEL
@@ -219,17 +208,17 @@ class Index:
         )
 
     def _behind(self, model: ModelRow, of: Principal | None) -> int:
-        derived = self._sealed.store.derived
+        derived = self.sealed.store.derived
         if of is None:
             return derived.count_behind(model.model)
-        own = self._sealed.own_space(of)
+        own = self.sealed.own_space(of)
         if own is None:
             return 0
-        return derived.count_behind(model.model, self._sealed.visible(own, of, MODEL_VISIBLE, self._clock()))
+        return derived.count_behind(model.model, self.sealed.visible(own, of, MODEL_VISIBLE, self._clock()))
 
 
 def takes_others(embedder: Embedder) -> bool:
-    """Whether an embedder that refused one text works all the same."""
+    """Says if an embedder that refused one text accepts another."""
     try:
         embedder.embed(PROBE)
     except EmbedderBroken:

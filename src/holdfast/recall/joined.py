@@ -24,13 +24,13 @@ from holdfast.recall.arrays import (
     SpaceArrays,
     Talks,
 )
-from holdfast.recall.snapshot import VIEW_BYTES, Longs, SpaceSnapshot
+from holdfast.recall.snapshot import SNAPSHOT_BYTES, Longs, SpaceSnapshot
 
 Offsets = NDArray[np.intp]
 
 
-def joined(spaces: Sequence[RankingArrays]) -> RankingArrays:
-    """The entries of the first, then those of the second and so on. All are prepared with the same constants."""
+def join_arrays(spaces: Sequence[RankingArrays]) -> RankingArrays:
+    """Joins the entries of the first space, of the second and so on. All were prepared with the same constants."""
     sizes = np.array([each.space.size for each in spaces], dtype=np.intp)
     names = np.array([len(each.space.names) for each in spaces], dtype=np.intp)
     entries = _starts(sizes)
@@ -100,7 +100,7 @@ def _space(spaces: Sequence[RankingArrays], entries: Offsets, names: Offsets) ->
 
 
 def _name_terms(spaces: Sequence[RankingArrays], names: Offsets) -> dict[str, tuple[int, ...]]:
-    """Somebody who speaks in two spaces is one person in each: who is named is judged there."""
+    """The people each term may name. Somebody who speaks in two spaces is one person in each."""
     people: defaultdict[str, list[int]] = defaultdict(list)
     for each, start in zip(spaces, names.tolist(), strict=True):
         for term, numbers in each.name_terms.items():
@@ -127,7 +127,7 @@ def _end_to_end(arrays: Iterable[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _shifted(arrays: Iterable[Ints], starts: Offsets) -> Ints:
-    """Numbers that count from the start of their space; NOBODY stays nobody."""
+    """Shifts numbers that count from the start of their space; NOBODY stays."""
     each = list(arrays)
     numbers = np.concatenate(each)
     shift = np.repeat(starts, [len(own) for own in each]).reshape(-1, *[1] * (numbers.ndim - 1))
@@ -139,51 +139,55 @@ MOST_KEPT = 64
 
 @dataclass(frozen=True, slots=True)
 class JoinedSnapshot:
-    """The entries of the first view, then those of the second and so on."""
+    """Several snapshots as one: the entries of the first, then those of the second and so on."""
 
     parts: tuple[RankingArrays, ...]
-    """By which it is known again. Not the views, which would keep vectors that nobody uses any more."""
-    prepared: RankingArrays
+    """The arrays it was joined from, which identify it. The snapshots would keep vectors that nobody uses any more."""
+    arrays: RankingArrays
     starts: tuple[int, ...]
     of_entry: Ints
-    """The number of the view that an entry is in."""
+    """The number of each entry's snapshot."""
     numbers: Longs
     updated: Longs
-    named: Longs
-    """Number of the view before that of the entry; sorted, and one above all at the end."""
+    keys: Longs
+    """Number of the snapshot, then of the entry; sorted, with a sentinel above all at the end."""
     positions: Ints
     nbytes: int
 
-    def find(self, views: Ints, numbers: Longs) -> tuple[Ints, Bools]:
-        """Where these entries stand, and which of them are known."""
-        asked = views.astype(np.int64) << NUMBER_BITS | numbers
-        at = self.named.searchsorted(asked)
-        return self.positions.take(at), self.named.take(at) == asked
+    def find(self, snapshots: Ints, numbers: Longs) -> tuple[Ints, Bools]:
+        """The positions of these entries, and a mask of the known ones."""
+        keys = snapshots.astype(np.int64) << NUMBER_BITS | numbers
+        at = self.keys.searchsorted(keys)
+        return self.positions.take(at), self.keys.take(at) == keys
 
 
-def join(views: Sequence[SpaceSnapshot]) -> JoinedSnapshot:
-    sizes = [len(view) for view in views]
+def join_snapshots(snapshots: Sequence[SpaceSnapshot]) -> JoinedSnapshot:
+    sizes = [len(snapshot) for snapshot in snapshots]
     starts = np.cumsum(sizes) - sizes
-    of_entry = np.repeat(np.arange(len(views), dtype=np.int32), sizes)
-    numbers = np.concatenate([view.directory.numbers[:-1] for view in views])  # sorted, view by view
-    positions = np.concatenate([view.directory.positions[:-1] for view in views]) + np.repeat(starts, sizes)
-    parts = tuple(view.prepared for view in views)
+    of_entry = np.repeat(np.arange(len(snapshots), dtype=np.int32), sizes)
+    numbers = np.concatenate(
+        [snapshot.directory.numbers[:-1] for snapshot in snapshots]
+    )  # sorted, snapshot by snapshot
+    positions = np.concatenate([snapshot.directory.positions[:-1] for snapshot in snapshots]) + np.repeat(
+        starts, sizes
+    )
+    parts = tuple(snapshot.arrays for snapshot in snapshots)
     return JoinedSnapshot(
         parts=parts,
-        prepared=joined(parts),
+        arrays=join_arrays(parts),
         starts=tuple(starts.tolist()),
         of_entry=of_entry,
-        numbers=np.concatenate([view.columns.numbers for view in views]),
-        updated=np.concatenate([view.columns.updated for view in views]),
-        named=np.append(of_entry.astype(np.int64) << NUMBER_BITS | numbers, np.iinfo(np.int64).max),
+        numbers=np.concatenate([snapshot.columns.numbers for snapshot in snapshots]),
+        updated=np.concatenate([snapshot.columns.updated for snapshot in snapshots]),
+        keys=np.append(of_entry.astype(np.int64) << NUMBER_BITS | numbers, np.iinfo(np.int64).max),
         positions=np.append(positions, -1).astype(np.int32),
-        # What it is made of too: that may have gone from where it was kept.
-        nbytes=2 * sum(4 * view.columns.nbytes + VIEW_BYTES for view in views),
+        # Counts its parts too: they may have been dropped from the cache.
+        nbytes=2 * sum(4 * snapshot.columns.nbytes + SNAPSHOT_BYTES for snapshot in snapshots),
     )
 
 
 class JoinedCache:
-    """Those used last, within a ceiling of bytes."""
+    """Joined snapshots used last, within a ceiling of bytes."""
 
     def __init__(self, ceiling: int) -> None:
         self._ceiling = ceiling
@@ -191,18 +195,20 @@ class JoinedCache:
         self._lock = Lock()
         self.nbytes = 0
 
-    def of(self, views: Sequence[SpaceSnapshot]) -> JoinedSnapshot:
-        name = tuple([id(view.prepared) for view in views])  # of no other while the joint one holds them
+    def of(self, snapshots: Sequence[SpaceSnapshot]) -> JoinedSnapshot:
+        name = tuple(
+            [id(snapshot.arrays) for snapshot in snapshots]
+        )  # unique while the joined one holds them
         with self._lock:
-            joint = self._kept.get(name)
-            if joint is not None:
+            joined = self._kept.get(name)
+            if joined is not None:
                 self._kept.move_to_end(name)
-                return joint
-        joint = join(views)
+                return joined
+        joined = join_snapshots(snapshots)
         with self._lock:
             if name not in self._kept:
-                self._kept[name] = joint
-                self.nbytes += joint.nbytes
+                self._kept[name] = joined
+                self.nbytes += joined.nbytes
             while self._kept and (self.nbytes > self._ceiling or len(self._kept) > MOST_KEPT):
                 self.nbytes -= self._kept.popitem(last=False)[1].nbytes
-        return joint
+        return joined

@@ -1,4 +1,4 @@
-"""One space as recall sees it: outlines, signals and vectors as arrays, never changed once made."""
+"""One space as recall sees it: outlines, features and vectors as arrays that never change."""
 
 from __future__ import annotations
 
@@ -11,14 +11,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.contracts.rows import (
-    ALWAYS_INJECT,
-    ENCRYPTED,
-    QUARANTINED,
-    OutlineRow,
-    SpaceState,
-    Visible,
-)
+from holdfast.contracts.rows import ALWAYS_INJECT, ENCRYPTED, QUARANTINED, OutlineRow, SpaceState, Visible
 from holdfast.domain.ids import NUMBER_BITS
 from holdfast.domain.partition import OWNER_ONLY_IN_USER_SPACES
 from holdfast.recall.arrays import (
@@ -29,7 +22,7 @@ from holdfast.recall.arrays import (
     RankingArrays,
     SpaceArrays,
     neighbours,
-    prepare,
+    prepare_arrays,
 )
 from holdfast.recall.vector_matrix import Matrix
 from holdfast.recall.weights import DEFAULT
@@ -40,16 +33,16 @@ NO_EXPIRY = np.iinfo(np.int64).max
 DAY_US = 86_400_000_000
 NO_STATE = SpaceState(0, -1, -1)
 Longs = NDArray[np.int64]
-VIEW_BYTES = 9_000
-"""What some seventy arrays and their keepers take where there is next to nothing in them."""
+SNAPSHOT_BYTES = 9_000
+"""Memory for some seventy arrays and their objects in a space that is nearly empty."""
 _MOST_STEPS = 16
 _CACHED_NUMBERS = 16_384
-"""Up to so many numbers stay in the processor's cache, where a search by halves is quicker."""
+"""The most numbers that stay in the processor's cache, where a binary search is quicker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """One value an entry, oldest change first; `chunk_terms` alone has one a chunk."""
+    """One value for each entry, oldest change first; `chunk_terms` alone has one for each chunk."""
 
     numbers: Longs
     revisions: Ints
@@ -90,7 +83,7 @@ class Columns:
 
 
 class Numbering:
-    """Gives equal things equal small numbers, in the order of their coming; several views of a space share one."""
+    """Numbers equal things equally, from 0 in the order they come. Snapshots of one space share it."""
 
     def __init__(self) -> None:
         self._numbers: dict[object, int] = {}
@@ -107,14 +100,15 @@ class Numbering:
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """Where the entry with a number stands. Numbers are random, so the first bits of one lead to within a few steps of
-    it; a search by halves would miss the caches of a large space at every step."""
+    """Finds the position of the entry with a number. Numbers are random, so the first bits of one lead to within a few
+    steps of it; in a large space a binary search would miss the processor's cache at every step."""
 
     numbers: Longs
-    """Sorted, and one above all at the end."""
+    """Sorted, with a sentinel above all at the end."""
     positions: Ints
     starts: Ints
-    """By the first bits, the first of the numbers that has them or comes after; none where halving is quicker."""
+    """For each value of the first bits, the first number with at least that value; empty where a binary search is
+    quicker."""
     shift: int
 
     @classmethod
@@ -155,22 +149,22 @@ class SpaceSnapshot:
     owners: Numbering
     conversations: Numbering
     speakers: Numbering
-    prepared: RankingArrays
+    arrays: RankingArrays
     directory: Directory
     nbytes: int
     compared_there: bool = False
-    """Whether the store compares its vectors, because they are too many to be opened here."""
+    """True when the store compares the vectors, because they are too many to be opened here."""
 
     def __len__(self) -> int:
         return len(self.columns.numbers)
 
     def spoke(self, people: Iterable[str]) -> list[str]:
-        """Who of these people said something here."""
-        said = self.columns.speakers
-        return [name for name in people if (said == self.speakers.find(name)).any()]
+        """The people among these who said something in the space."""
+        speakers = self.columns.speakers
+        return [name for name in people if (speakers == self.speakers.find(name)).any()]
 
     def find(self, numbers: Longs) -> tuple[Ints, Bools]:
-        """Where these entries stand, and which of them the view knows."""
+        """The positions of these entries, and a mask of those the snapshot knows."""
         return self.directory.find(numbers)
 
     def position(self, number: int) -> int | None:
@@ -178,7 +172,7 @@ class SpaceSnapshot:
         return int(at[0]) if known[0] else None
 
     def allowed(self, visible: Visible) -> Bools:
-        """Which entries this caller may be shown at this moment, but for what a second look at each will say."""
+        """The entries this caller may see at this moment. Every hit is checked once more when it is read."""
         columns = self.columns
         allowed = _rooms(visible.partitions)[columns.partitions]
         if visible.private:
@@ -189,7 +183,7 @@ class SpaceSnapshot:
         return allowed
 
     def during(self, since_us: int | None, until_us: int | None) -> Bools:
-        """By the time something was said, else by its last change."""
+        """The entries of a period, by the time something was said, else by its last change."""
         when = np.where(self.columns.at == NEVER, self.columns.updated, self.columns.at)
         return (when >= (NEVER if since_us is None else since_us)) & (
             when <= (NO_EXPIRY if until_us is None else until_us)
@@ -197,19 +191,19 @@ class SpaceSnapshot:
 
     def before(self, position: int) -> int | None:
         """The number of the note before this one in its conversation."""
-        previous = int(self.prepared.space.previous[position])
+        previous = int(self.arrays.space.previous[position])
         return None if previous == NOBODY else int(self.columns.numbers[previous])
 
 
 def _rooms(partitions: Iterable[int]) -> Bools:
-    """By a partition's number, whether it is among these."""
+    """A mask over partition numbers."""
     among = np.zeros(256, dtype=np.bool_)
     among[list(partitions)] = True
     return among
 
 
 def compare_with(columns: Columns, live: Sequence[OutlineRow]) -> tuple[Bools, list[OutlineRow]]:
-    """Which known entries are still there as they were, and which of the live ones are new or changed."""
+    """Returns a mask of the entries that are live and unchanged, and the live rows that are new or changed."""
     numbers = np.array([row.number for row in live], dtype=np.int64)
     revisions = np.array([row.revision for row in live], dtype=np.int64)
     then = columns.numbers << 31 | columns.revisions
@@ -218,44 +212,44 @@ def compare_with(columns: Columns, live: Sequence[OutlineRow]) -> tuple[Bools, l
     return np.isin(then, now), [row for row, new in zip(live, come, strict=True) if new]
 
 
-def made(
-    view: SpaceSnapshot, rows: Sequence[OutlineRow], signals: Sequence[Features], slots: Ints
+def new_columns(
+    snapshot: SpaceSnapshot, rows: Sequence[OutlineRow], features: Sequence[Features], slots: Ints
 ) -> Columns:
     def column(values: Iterable[int], kind: type[np.generic]) -> NDArray[Any]:
         return np.fromiter(values, dtype=kind, count=len(rows))
 
-    def conversation(row: OutlineRow, said: Features) -> int:
-        """A private room's notes lend nothing to others', so the room, and there the owner, are part of it."""
-        if said.conversation == NO_CONVERSATION:
+    def conversation(row: OutlineRow, own: Features) -> int:
+        """Numbers conversations by room, and in a private room by owner: its notes lend nothing to others."""
+        if own.conversation == NO_CONVERSATION:
             return NOBODY
         owner = row.owner if row.partition in OWNER_ONLY_IN_USER_SPACES else b""
-        return view.conversations((said.conversation, row.partition, owner))
+        return snapshot.conversations((own.conversation, row.partition, owner))
 
-    both = list(zip(rows, signals, strict=True))
+    both = list(zip(rows, features, strict=True))
     return Columns(
         column((row.number for row in rows), np.int64),
         column((row.revision for row in rows), np.int32),
         column((row.partition for row in rows), np.uint8),
-        column((view.owners(row.owner) for row in rows), np.int32),
+        column((snapshot.owners(row.owner) for row in rows), np.int32),
         column((row.updated_us for row in rows), np.int64),
         column((NO_EXPIRY if row.expires_us is None else row.expires_us for row in rows), np.int64),
         column((row.flags for row in rows), np.int32),
-        column((said.at_us for said in signals), np.int64),
+        column((own.at_us for own in features), np.int64),
         column((row.seq for row in rows), np.int64),
-        column((conversation(row, said) for row, said in both), np.int32),
-        column((view.speakers(said.speaker) if said.speaker else NOBODY for said in signals), np.int32),
-        column((role_of(said.speaker) for said in signals), np.uint8),
-        column((said.traits for said in signals), np.uint8),
-        column((said.characters for said in signals), np.int32),
-        column((said.label_terms for said in signals), np.int32),
-        column((max(1, len(said.chunk_terms)) for said in signals), np.int32),
+        column((conversation(row, own) for row, own in both), np.int32),
+        column((snapshot.speakers(own.speaker) if own.speaker else NOBODY for own in features), np.int32),
+        column((role_of(own.speaker) for own in features), np.uint8),
+        column((own.traits for own in features), np.uint8),
+        column((own.characters for own in features), np.int32),
+        column((own.label_terms for own in features), np.int32),
+        column((max(1, len(own.chunk_terms)) for own in features), np.int32),
         slots,
-        np.array([n for said in signals for n in said.chunk_terms or (0,)], dtype=np.int32),
+        np.array([n for own in features for n in own.chunk_terms or (0,)], dtype=np.int32),
     )
 
 
-def empty_view(space: UUID, model: int, dimensions: int) -> SpaceSnapshot:
-    prepared, directory = _of_nothing()
+def empty_snapshot(space: UUID, model: int, dimensions: int) -> SpaceSnapshot:
+    arrays, directory = _of_nothing()
     return SpaceSnapshot(
         space=space,
         model=model,
@@ -265,7 +259,7 @@ def empty_view(space: UUID, model: int, dimensions: int) -> SpaceSnapshot:
         owners=Numbering(),
         conversations=Numbering(),
         speakers=Numbering(),
-        prepared=prepared,
+        arrays=arrays,
         directory=directory,
         nbytes=0,
     )
@@ -273,41 +267,28 @@ def empty_view(space: UUID, model: int, dimensions: int) -> SpaceSnapshot:
 
 @cache
 def _of_nothing() -> tuple[RankingArrays, Directory]:
-    """The same for every view before it has read anything: making it takes as long as for a small space."""
-    return prepare(_space(_NO_COLUMNS, ()), DEFAULT), Directory.of(_NO_COLUMNS.numbers)
+    """Arrays of an empty space. Cached: they take as long to make as those of a small space."""
+    return prepare_arrays(_space(_NO_COLUMNS, ()), DEFAULT), Directory.of(_NO_COLUMNS.numbers)
 
 
+_DTYPES = dict.fromkeys(("numbers", "updated", "expires", "at", "seqs"), np.dtype(np.int64)) | dict.fromkeys(
+    ("partitions", "roles", "traits"), np.dtype(np.uint8)
+)
 _NO_COLUMNS = Columns(
-    numbers=np.zeros(0, np.int64),
-    revisions=np.zeros(0, np.int32),
-    partitions=np.zeros(0, np.uint8),
-    owners=np.zeros(0, np.int32),
-    updated=np.zeros(0, np.int64),
-    expires=np.zeros(0, np.int64),
-    flags=np.zeros(0, np.int32),
-    at=np.zeros(0, np.int64),
-    seqs=np.zeros(0, np.int64),
-    conversations=np.zeros(0, np.int32),
-    speakers=np.zeros(0, np.int32),
-    roles=np.zeros(0, np.uint8),
-    traits=np.zeros(0, np.uint8),
-    characters=np.zeros(0, np.int32),
-    label_terms=np.zeros(0, np.int32),
-    chunks=np.zeros(0, np.int32),
-    slots=np.zeros(0, np.int32),
-    chunk_terms=np.zeros(0, np.int32),
+    **{field.name: np.zeros(0, _DTYPES.get(field.name, np.int32)) for field in fields(Columns)}
 )
 
 
-def arranged(view: SpaceSnapshot, columns: Columns) -> SpaceSnapshot:
-    names = tuple(str(name) for name in view.speakers.all())
+def with_columns(snapshot: SpaceSnapshot, columns: Columns) -> SpaceSnapshot:
+    """The snapshot with these entries, and with the arrays that follow from them."""
+    names = tuple(str(name) for name in snapshot.speakers.all())
     return replace(
-        view,
+        snapshot,
         columns=columns,
-        prepared=prepare(_space(columns, names), DEFAULT),
+        arrays=prepare_arrays(_space(columns, names), DEFAULT),
         directory=Directory.of(columns.numbers),
         # Prepared arrays are about three times the columns they are made from.
-        nbytes=int(view.matrix.nbytes + 4 * columns.nbytes + VIEW_BYTES),
+        nbytes=int(snapshot.matrix.nbytes + 4 * columns.nbytes + SNAPSHOT_BYTES),
     )
 
 
@@ -322,7 +303,7 @@ def _space(columns: Columns, names: tuple[str, ...]) -> SpaceArrays:
     when = np.where(columns.at == NEVER, columns.updated, columns.at)
     place = np.lexsort((columns.seqs, when)).argsort().astype(np.int32)
     previous, following = neighbours(columns.conversations, place)
-    said = columns.at != NEVER
+    dated = columns.at != NEVER
     return SpaceArrays(
         unit_entry=unit_entry,
         unit_length=unit_length,
@@ -336,19 +317,19 @@ def _space(columns: Columns, names: tuple[str, ...]) -> SpaceArrays:
         traits=columns.traits,
         characters=columns.characters,
         pinned=(columns.flags & ALWAYS_INJECT) != 0,
-        day=np.where(said, columns.at // DAY_US, NO_DAY).astype(np.int32),
+        day=np.where(dated, columns.at // DAY_US, NO_DAY).astype(np.int32),
     )
 
 
 def _dense(conversations: Ints) -> Ints:
-    """Numbers without gaps: conversations that are gone must not cost anything."""
+    """Renumbers conversations without gaps, so that those that are gone cost nothing."""
     known, dense = np.unique(conversations, return_inverse=True)
     shift = 1 if len(known) and known[0] == NOBODY else 0
     return (dense - shift).astype(np.int32)
 
 
-def compacted(columns: Columns, matrix: Matrix) -> tuple[Columns, Matrix]:
-    """Gives back the rows of vectors that are gone, once they are the greater part."""
+def compact(columns: Columns, matrix: Matrix) -> tuple[Columns, Matrix]:
+    """Frees the rows of vectors that are gone, once they are the greater part."""
     used = columns.slots[columns.slots != NOBODY]
     if matrix.used < 64 or 2 * len(used) >= matrix.used:
         return columns, matrix

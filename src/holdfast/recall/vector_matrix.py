@@ -1,4 +1,4 @@
-"""The opened vectors of one space, in rows that are only ever added: a view made earlier goes on reading its own."""
+"""The opened vectors of one space. Rows are only ever added, so an earlier snapshot goes on reading its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Matrix:
     rows: Floats
     used: int
     coded: int = 0
-    """So many of the first rows have sign codes: a large matrix is scanned by them first."""
+    """The number of rows with sign codes, by which a large matrix is scanned first."""
     codes: SignCodes | None = None
 
     @classmethod
@@ -34,7 +34,7 @@ class Matrix:
         return int(self.rows.nbytes + (0 if self.codes is None else self.codes.bits.nbytes))
 
     def with_vector(self, stored: bytes) -> tuple[Matrix, int]:
-        """One vector more, and its row; NOBODY when it has another length."""
+        """Adds a vector and returns its row; NOBODY when it has another length."""
         if len(stored) != self.dimensions * STORED.itemsize:
             return self, NOBODY
         rows = self.rows
@@ -48,29 +48,22 @@ class Matrix:
         return Matrix(self.rows[slots], len(slots))
 
     def with_codes(self) -> Matrix:
-        """Codes for a large matrix, made anew once a quarter of LARGE has come without."""
+        """Encodes a large matrix, and again once a quarter of LARGE rows came without codes."""
         if self.used <= LARGE or self.used - self.coded < LARGE // 4:
             return self
         return replace(self, coded=self.used, codes=encode_signs(self.rows[: self.used]))
 
     def cosines(self, query: Floats, slots: Ints, also: Ints | None = None) -> Floats:
-        """Of the vectors in these rows, 0 for NOBODY. In a large matrix exact for the nearest, for `also` (rows), and
-        for what came last."""
+        """The cosines of these rows, 0 for NOBODY. In a large matrix exact for the nearest, for the rows `also`, and
+        for the newest."""
         if not self.used:
             return np.zeros(len(slots), dtype=np.float32)
-        scores = self._cosines(query, also)
-        if self._in_order(slots):
-            return scores
-        return np.where(slots == NOBODY, np.float32(0.0), scores.take(slots, mode="wrap"))
-
-    def _in_order(self, slots: Ints) -> bool:
-        """Whether these are all the rows, one after the other, as they are until something changes."""
-        return len(slots) == self.used and np.array_equal(slots, np.arange(self.used, dtype=slots.dtype))
-
-    def _cosines(self, query: Floats, also: Ints | None) -> Floats:
         scores = scan(Vectors(self.rows[self.coded : self.used], None), query)
         if self.coded:
             near = None if also is None else also[(also >= 0) & (also < self.coded)]
             by_signs = scan(Vectors(self.rows[: self.coded], self.codes), query, near)
             scores = np.concatenate((by_signs, scores))
-        return scores
+        # Until something changes, the slots are all rows in order.
+        if len(slots) == self.used and np.array_equal(slots, np.arange(self.used, dtype=slots.dtype)):
+            return scores
+        return np.where(slots == NOBODY, np.float32(0.0), scores.take(slots, mode="wrap"))

@@ -1,4 +1,4 @@
-"""The few numbers of the ranking, all set by hand and rounded; bench/recall says what each is worth."""
+"""The few numbers of the ranking, all set by hand and rounded; bench/recall measures the worth of each."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ class Constants:
     b: float = 0.5
     hint_weight: float = 3.0
     label_weight: float = 2.0  # tags and key
-    request_word: float = 0.5  # "list", "summarise", "mention": said to the assistant, seldom in the evidence
+    request_word: float = 0.5  # "list", "summarise", "mention": for the assistant, seldom in the evidence
     speaker_term: float = 1.0
     date_term: float = 1.0
-    # What a short note borrows, as term frequency, from the notes around it
+    # Term frequency that a short note borrows from the notes around it
     from_previous: float = 0.1
     from_question: float = 0.4  # more, when the previous note asks
     from_next: float = 0.2
@@ -23,11 +23,9 @@ class Constants:
     from_second_next: float = 0.1
     # Fusion
     meaning: float = 1.2  # weight of the vectors beside 1.0 for words
-    meaning_misled: float = (
-        0.4  # the same where a name that many notes hold draws the question's vector to them
-    )
+    meaning_misled: float = 0.4  # where a name that many notes hold draws the question's vector to them
     conversation: float = 0.6  # share of the conversation's best note
-    conversation_gathering: float = 0.2  # the same for a question that gathers from many conversations
+    conversation_gathering: float = 0.2  # for a question that gathers from many conversations
     # Factors, which add up
     named_speaker: float = 0.1
     named_speaker_gathering: float = 0.3
@@ -39,7 +37,7 @@ class Constants:
     tells_time_when_asked: float = 0.2
     standing: float = 0.2  # an instruction of the user's that holds from now on
     pinned: float = 0.1
-    assistant: float = 0.5  # factor for what an assistant said, unless the question is about just that
+    assistant: float = 0.5  # factor for notes of an assistant, unless the question is about them
 
 
 DEFAULT = Constants()

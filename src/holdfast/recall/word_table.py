@@ -1,4 +1,4 @@
-"""The word index of one space, opened: every blind term with the places where it stands. Never changed once made."""
+"""The opened word index of one space: every blind term with its places. Immutable."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.contracts.index import LexiconReads
-from holdfast.contracts.rows import PLACE_FIELD_SHIFT, PLACE_NUMBER_SHIFT, LexiconRow
+from holdfast.contracts.index import WordTableReads
+from holdfast.contracts.rows import PLACE_FIELD_SHIFT, PLACE_NUMBER_SHIFT, WordTableRow
 
 Longs = NDArray[np.int64]
 PLACE_BYTES = 16
-"""What one place takes, with the term that stands there while arrays are made."""
+"""Memory for one place and its term."""
 LEAST_MERGED = 4_096
 MOST_CHANGED = 1_024
-"""Past so many places, or entries, what changed lately is put in order with the rest."""
+"""Recent changes are merged into the sorted places beyond so many places, or entries."""
 _NONE: Longs = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
     terms: Longs
-    """Sorted; each as often as it occurs."""
+    """Sorted; each term as often as it occurs."""
     packed: Longs
-    """Where the term beside it stands, as contracts/rows.py packs a place."""
+    """The place of each term, packed as in contracts/rows.py."""
 
     @classmethod
-    def of(cls, rows: Sequence[LexiconRow]) -> Places:
+    def of(cls, rows: Sequence[WordTableRow]) -> Places:
         if not rows:
             return NO_PLACES
         lengths = np.array([len(row.terms) for row in rows], dtype=np.int64)
@@ -69,23 +69,23 @@ NO_PLACES = Places(_NONE, _NONE)
 
 
 def outside(packed: Longs, numbers: Longs) -> NDArray[np.bool_]:
-    """Which of these places are in none of the entries with these numbers."""
+    """A mask of the places in none of these entries."""
     return ~np.isin(packed >> PLACE_NUMBER_SHIFT, numbers)
 
 
 @dataclass(frozen=True, slots=True)
 class WordTable:
-    """What changed lately is kept apart and put in order with the rest only once it is much: a write then costs as much
-    as it changed, not as much as there is."""
+    """Recent changes are kept apart and merged with the rest only when they are many. A write then costs as much as it
+    changes, not as much as the space holds."""
 
     key_id: int
-    """The key under which its terms are blinded."""
+    """The key that blinds its terms."""
     versions: Longs
-    """Of every entry in it the number and the revision, as `versions_of` puts them together."""
+    """The number and revision of every entry, packed by `versions_of`."""
     places: Places
     lately: Places
     changed: Longs
-    """Numbers of entries whose places count lately alone."""
+    """Numbers of entries whose places are all in `lately`."""
 
     @classmethod
     def of(cls, key_id: int, versions: Longs, places: Places) -> WordTable:
@@ -103,8 +103,8 @@ class WordTable:
             found = found[outside(found, self.changed)]
         return np.concatenate((found, self.lately.find(term))) if len(self.lately) else found
 
-    def followed(self, versions: Longs, gone: Longs, rows: Sequence[LexiconRow]) -> WordTable:
-        """After some entries (by number) went or changed, and some came."""
+    def followed(self, versions: Longs, gone: Longs, rows: Sequence[WordTableRow]) -> WordTable:
+        """The table after the entries `gone` (by number) went or changed, and these rows came."""
         changed = np.union1d(self.changed, gone)
         lately = self.lately.without(gone).merged(Places.of(rows))
         if len(changed) <= MOST_CHANGED and len(lately) <= max(LEAST_MERGED, len(self.places) // 4):
@@ -113,9 +113,9 @@ class WordTable:
 
 
 def open_word_table(
-    reads: LexiconReads, space: UUID, key_id: int, versions: Longs, former: WordTable | None
+    reads: WordTableReads, space: UUID, key_id: int, versions: Longs, former: WordTable | None
 ) -> WordTable:
-    """The words of these entries: all of them read, or what has changed since the former one."""
+    """Reads the words of these entries, or only those that changed since the former table."""
     if former is None or former.key_id != key_id:
         rows = reads.of(space)
         return WordTable.of(key_id, _read(versions, versions, rows), Places.of(rows))
@@ -127,10 +127,10 @@ def open_word_table(
     return former.followed(_read(versions, come, rows), gone, rows)
 
 
-def _read(versions: Longs, asked: Longs, rows: Sequence[LexiconRow]) -> Longs:
-    """These versions but for those asked for in vain: an entry that just went may come back as it was, and has to be
-    read then."""
-    missed = np.setdiff1d(numbers_of(asked), np.array([row.number for row in rows], dtype=np.int64))
+def _read(versions: Longs, requested: Longs, rows: Sequence[WordTableRow]) -> Longs:
+    """The versions without those requested in vain: an entry that just went may come back as it was, and must be read
+    then."""
+    missed = np.setdiff1d(numbers_of(requested), np.array([row.number for row in rows], dtype=np.int64))
     return versions[~np.isin(numbers_of(versions), missed)] if len(missed) else versions
 
 

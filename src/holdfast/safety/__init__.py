@@ -1,1 +1,1 @@
-"""Secrets, advice and prompt-injection checks. Pure."""
+"""Secrets, advice and prompt-injection checks, all pure functions of a text."""

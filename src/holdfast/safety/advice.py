@@ -1,5 +1,5 @@
-"""The save coach: what is doubtful about a text, told without a model and in linear time, and what each vocabulary does
-about it. Most texts hold none of the words looked for: one look tells."""
+"""Advice on a text, found without a model and in linear time, and the action of each vocabulary. Most texts hold no
+trigger word, so one set intersection suffices."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from holdfast.safety.advice_patterns import (
 from holdfast.safety.prompt_injection import gives_orders
 
 OVERSIZE_CHARACTERS = 4_000
-DECODED_AT_MOST = 8
-"""Encoded passages that are looked into."""
+MAX_DECODED = 8
+"""Encoded passages that are decoded per text."""
 
 
 class Code(StrEnum):
@@ -50,11 +50,11 @@ class Advice(NamedTuple):
 
 
 SENTENCES: Mapping[Code, str] = {
-    Code.LIVE_STATE: "This is a state that changes by itself; ask for it live instead of keeping it.",
-    Code.RELATIVE_DATE: "It speaks of a day relative to today; write the date, or say `at`.",
-    Code.INSTRUCTION: "It speaks to the model like an instruction; memories are kept as data.",
-    Code.DUPLICATE: "A memory says the same already (`similar`); update it, or name it in `supersedes`.",
-    Code.OVERSIZE: f"It is longer than {OVERSIZE_CHARACTERS:,} characters; short notes are found better.",
+    Code.LIVE_STATE: "This looks temporary. Give it a time to live, or don't save it.",
+    Code.RELATIVE_DATE: "A day relative to today will be ambiguous later. Write the date, or set `at`.",
+    Code.INSTRUCTION: "This reads like an instruction to the model. It is stored as plain data.",
+    Code.DUPLICATE: "A similar memory exists (`similar`). Update it, or name it in `supersedes`.",
+    Code.OVERSIZE: f"This is longer than {OVERSIZE_CHARACTERS:,} characters. Short notes are easier to find.",
 }
 
 
@@ -68,9 +68,9 @@ DEFAULT: Mapping[Code, Action] = dict.fromkeys(Code, Action.NOTE)
 POLICY: Mapping[str, Mapping[Code, Action]] = {
     "assistant": {**DEFAULT, Code.LIVE_STATE: Action.REFUSE},
 }
-"""What a vocabulary does about a code; one that is not named here only notes it."""
+"""The action of a vocabulary for each code; vocabularies that are not listed only note it."""
 LESS_TRUSTED = frozenset({Source.TOOL, Source.IMPORT})
-"""Words that no person and no agent of theirs stands behind: when they speak to the model they are quarantined."""
+"""Sources without a person behind them: their instructions to the model are quarantined."""
 
 
 def action(vocabulary: str, code: Code, source: Source) -> Action:
@@ -84,24 +84,24 @@ def advised(codes: Iterable[Code]) -> tuple[Advice, ...]:
 
 
 def doubts(text: str, *, dated: bool = False, trusted: bool = True) -> tuple[Code, ...]:
-    """What is doubtful about a text. `dated`: when it was said is known. What is not `trusted` is looked at for what
-    hides: look-alike letters, characters that show nothing, encoded passages."""
+    """Returns the codes that apply to a text. `dated` texts have a known time. Texts that are not `trusted` are also
+    searched for hidden instructions: look-alike letters, invisible characters, encoded passages."""
     plain = _plain(text)
-    called = _called_for(plain)
-    if called is _NOTHING and len(text) <= OVERSIZE_CHARACTERS and trusted and plain.isascii():
+    patterns = _patterns_for(plain)
+    if patterns is _NONE and len(text) <= OVERSIZE_CHARACTERS and trusted and plain.isascii():
         return ()
     found = [Code.OVERSIZE] if len(text) > OVERSIZE_CHARACTERS else []
-    if _speaks_to_it(plain, called) or (not trusted and _brings_orders(text, plain)):
+    if _addresses_model(plain, patterns) or (not trusted and _smuggles_orders(text, plain)):
         found.append(Code.INSTRUCTION)
-    if _is_live_state(plain, called):
+    if _is_live_state(plain, patterns):
         found.append(Code.LIVE_STATE)
-    if not dated and _is_relative(plain, called):
+    if not dated and _is_relative(plain, patterns):
         found.append(Code.RELATIVE_DATE)
     return tuple(found)
 
 
-class _Called(NamedTuple):
-    """The patterns to try on a text: those of whose every group of words it holds one."""
+class _Patterns(NamedTuple):
+    """The patterns to try on a text, which holds a word of each of their groups."""
 
     addressing: tuple[re.Pattern[str], ...] = ()
     readings: tuple[re.Pattern[str], ...] = ()
@@ -109,10 +109,10 @@ class _Called(NamedTuple):
     now: bool = False
 
 
-_NOTHING = _Called()
+_NONE = _Patterns()
 _GROUPS: Mapping[frozenset[str], int] = {
-    group: 1 << place
-    for place, group in enumerate(
+    group: 1 << position
+    for position, group in enumerate(
         dict.fromkeys(
             (
                 NOW_WORDS,
@@ -130,27 +130,27 @@ _BITS: Mapping[str, int] = {
 _KNOWN = frozenset(_BITS)
 
 
-def _called_for(plain: str) -> _Called:
-    held = 0
+def _patterns_for(plain: str) -> _Patterns:
+    groups = 0
     for word in _KNOWN.intersection(words_of(plain)):
-        held |= _BITS[word]
-    return _met_by(held) if held else _NOTHING
+        groups |= _BITS[word]
+    return _patterns_of(groups) if groups else _NONE
 
 
 @lru_cache(1_024)
-def _met_by(held: int) -> _Called:
-    def met(signs: Iterable[Sign]) -> tuple[re.Pattern[str], ...]:
-        return tuple(sign.pattern for sign in signs if all(_GROUPS[group] & held for group in sign.needs))
+def _patterns_of(groups: int) -> _Patterns:
+    def matching(signs: Iterable[Sign]) -> tuple[re.Pattern[str], ...]:
+        return tuple(sign.pattern for sign in signs if all(_GROUPS[group] & groups for group in sign.needs))
 
-    now = all(_GROUPS[group] & held for group in (NOW_WORDS, LIVE_WORDS))
-    called = _Called(met(ADDRESSING), met(READINGS), met(RELATIVE), now)
-    return _NOTHING if called == _NOTHING else called
+    now = all(_GROUPS[group] & groups for group in (NOW_WORDS, LIVE_WORDS))
+    patterns = _Patterns(matching(ADDRESSING), matching(READINGS), matching(RELATIVE), now)
+    return _NONE if patterns == _NONE else patterns
 
 
-def _is_live_state(plain: str, called: _Called) -> bool:
-    """A reading, or a state said to hold now. What holds on a condition (`when`, `if`) is a lasting fact."""
-    return _finds(called.readings, plain) or (
-        called.now
+def _is_live_state(plain: str, patterns: _Patterns) -> bool:
+    """Matches a reading, or a state that holds now. A state under a condition (`when`, `if`) is a lasting fact."""
+    return _matches(patterns.readings, plain) or (
+        patterns.now
         and any(
             LIVE.search(sentence)
             for sentence in _SENTENCE_ENDS.split(plain)
@@ -163,36 +163,34 @@ _SENTENCE_ENDS = re.compile(r"[.!?;\n](?=\s|$)")
 _CONDITION = re.compile(r"\b(?:when|whenever|if|unless|wenn|falls|sobald)\b")
 
 
-def _is_relative(plain: str, called: _Called) -> bool:
-    if _finds(called.relative, plain):
+def _is_relative(plain: str, patterns: _Patterns) -> bool:
+    if _matches(patterns.relative, plain):
         return True
     return not plain.isascii() and any(sign in plain for sign in FAR_RELATIVE)
 
 
-def _brings_orders(text: str, plain: str) -> bool:
-    """What nobody stands behind may neither bring standing orders nor hide that it speaks to the model."""
-    return gives_orders(plain) or any(map(_addresses, _hidden(text, plain)))
+def _smuggles_orders(text: str, plain: str) -> bool:
+    """Matches persistent orders, and hidden text that addresses the model."""
+    if gives_orders(plain):
+        return True
+    hidden = map(_plain, _hidden_texts(text, plain))
+    return any(_addresses_model(each, _patterns_for(each)) for each in hidden)
 
 
-def _addresses(text: str) -> bool:
-    plain = _plain(text)
-    return _speaks_to_it(plain, _called_for(plain))
-
-
-def _speaks_to_it(plain: str, called: _Called) -> bool:
-    if _finds(called.addressing, plain):
+def _addresses_model(plain: str, patterns: _Patterns) -> bool:
+    if _matches(patterns.addressing, plain):
         return True
     return not plain.isascii() and any(
         all(any(sign in plain for sign in group) for group in groups) for groups in FAR_SIGNS
     )
 
 
-def _finds(patterns: tuple[re.Pattern[str], ...], plain: str) -> bool:
+def _matches(patterns: tuple[re.Pattern[str], ...], plain: str) -> bool:
     return bool(patterns) and any(pattern.search(plain) for pattern in patterns)
 
 
 def _plain(text: str) -> str:
-    """Lower case, without characters that show nothing."""
+    """Returns the text in lower case, without invisible characters."""
     lowered = text.lower()
     if lowered.isascii():
         return lowered
@@ -200,20 +198,20 @@ def _plain(text: str) -> str:
     return "".join(sign for sign in folded if unicodedata.category(sign) != "Cf")
 
 
-def _hidden(text: str, plain: str) -> list[str]:
-    """What a text says when its look-alikes, its spread letters and its encoded passages are read."""
-    alike = plain.translate(LOOKALIKES)
-    read = [alike, _gathered(plain), _gathered(alike)]
-    for found in list(ENCODED.finditer(text))[:DECODED_AT_MOST]:
+def _hidden_texts(text: str, plain: str) -> list[str]:
+    """Returns the text with look-alike letters replaced, spaced-out letters joined, and encoded passages decoded."""
+    latin = plain.translate(LOOKALIKES)
+    texts = [latin, _joined(plain), _joined(latin)]
+    for found in list(ENCODED.finditer(text))[:MAX_DECODED]:
         try:
-            read.append(base64.b64decode(found[0] + "=" * (-len(found[0]) % 4)).decode("utf-8"))
+            texts.append(base64.b64decode(found[0] + "=" * (-len(found[0]) % 4)).decode("utf-8"))
         except (ValueError, binascii.Error):
             continue
-    return read
+    return texts
 
 
-def _gathered(plain: str) -> str:
-    return _SPREAD.sub(lambda found: found[0].replace(" ", ""), plain)
+def _joined(plain: str) -> str:
+    return _SPACED_OUT.sub(lambda found: found[0].replace(" ", ""), plain)
 
 
-_SPREAD = re.compile(r"\b(?:\w ){4,80}\w\b")
+_SPACED_OUT = re.compile(r"\b(?:\w ){4,80}\w\b")

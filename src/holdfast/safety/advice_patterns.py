@@ -1,5 +1,5 @@
-"""The words and patterns of the save coach. A pattern is tried only where a text holds one of each of its groups of
-words, and takes a bounded number of characters from where it starts: any text costs its length."""
+"""Words and patterns of the advice. A pattern is tried only on a text with a word of each of its groups, and reads a
+bounded number of characters, so time stays linear."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SIGNS_BLANKED += bytes(128)  # of which an ASCII text has none
 
 
 def words_of(text: str) -> list[str]:
-    """Runs of letters and digits; by a table of bytes where that will do, at a seventh of a pattern's price."""
+    """Returns runs of letters and digits. ASCII uses a byte table, at a seventh of the time of a pattern."""
     if text.isascii():
         return text.encode().translate(_SIGNS_BLANKED).decode().split()
     return _PARTS(text)
@@ -36,7 +36,7 @@ def _sign(pattern: str, *needs: frozenset[str]) -> Sign:
 
 
 def _near(*groups: frozenset[str], within: int = 40) -> Sign:
-    """One word of each group in this order, in one sentence."""
+    """Matches one word of each group, in this order, within one sentence."""
     gap = rf"[^.!?\n]{{0,{within}}}?"
     return _sign(gap.join(map(_one_of, groups)), *groups)
 
@@ -269,10 +269,10 @@ FAR_SIGNS = (
     (("무시", "잊어"), ("지시", "명령", "규칙", "프롬프트")),
     (("تجاهل",), ("التعليمات", "الأوامر", "القواعد")),
 )
-"""One of each group, where words are not parted or inflect."""
+"""Languages without word breaks or with inflection: one word of each group."""
 
 LOOKALIKES = str.maketrans("аеорсухіѕјԁӏαιορνκτ013457@$", "aeopcyxisjdlaiopvktoieastas")
-"""Cyrillic and Greek letters, digits and signs that pass for Latin letters."""
+"""Cyrillic and Greek letters, digits and signs that look like Latin letters."""
 ENCODED = re.compile(r"[A-Za-z0-9+/]{24,4000}")
 
 NOW_WORDS = _any(
@@ -302,7 +302,7 @@ LIVE_WORDS = _INCIDENTS | _any(
     oncall at running ausgefallen gestört open sev sev0 sev1 sev2 sev3 sev4 sev5 sev6 sev7 sev8 sev9 error latency cpu
     disk memory load queue backlog burn störung ausfall in rolled"""
 )
-"""One of these is in whatever LIVE finds."""
+"""Every match of LIVE contains one of these."""
 READINGS = (
     Sign(
         (
@@ -338,7 +338,7 @@ READINGS = (
         ),
     ),
 )
-"""What was read off something at one moment."""
+"""Measurements taken at one moment."""
 
 _COUNTED = _any("a an one two three four five six seven")
 _A_FEW = rf"(?:{'|'.join(sorted(_COUNTED))}|\d{{1,3}})"
@@ -371,5 +371,5 @@ RELATIVE = (
     ),
     _sign(r"\bla (?:semaine prochaine|próxima semana)\b", _any("semaine semana"), _any("prochaine próxima")),
 )
-"""Days that only who knows when it was said can find."""
+"""Days relative to the day of writing."""
 FAR_RELATIVE = ("昨日", "明日", "今日", "来週", "先週", "昨天", "明天", "今天", "下周", "上周")

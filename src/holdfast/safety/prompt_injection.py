@@ -1,6 +1,5 @@
-"""What words of tools and imports may not bring into memory although they address nobody: orders that are to stand,
-rights that somebody claims to have, and names under which a host keeps who it is. Linear: each pattern is tried only
-where a text holds one of its words, and takes a bounded number of characters from there."""
+"""Persistent orders, claimed rights and keys about a host's identity, which tools and imports may not write to memory.
+Linear: each pattern is tried only on a text with one of its words, and reads a bounded number of characters."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ _NAMES = """
 identity permissions permission system security policy policies persona instructions guardrails admin root sudo
 """
 _AUTHORITY = frozenset(_NAMES.split())
-"""First or last parts of keys under which agents keep who they are and what they may do."""
+"""First or last parts of keys that hold an agent's identity or permissions."""
 _ENDS_AUTHORITY = frozenset(
     (
         "role",
@@ -29,7 +28,7 @@ _PARTS = re.compile(r"[^\w]+|_")
 
 
 def claims_authority(key: str) -> bool:
-    """`identity.role`, `system/prompt`, `agent.persona`: names of what no tool may say."""
+    """Matches `identity.role`, `system/prompt`, `agent.persona`: keys that no tool may write."""
     parts = [part for part in _PARTS.split(key.lower()) if part]
     return (
         len(parts) > 1
@@ -40,7 +39,7 @@ def claims_authority(key: str) -> bool:
 
 class _Order(NamedTuple):
     words: tuple[str, ...]
-    """One of them must be there."""
+    """The text must hold one of them."""
     pattern: re.Pattern[str]
 
 
@@ -49,7 +48,7 @@ def _order(words: str, pattern: str) -> _Order:
 
 
 _KIND = r"(?:system )?(?:directive|instruction|standing order|order|rule|policy|command|guideline)s?"
-_UNASKED = (
+_WITHOUT_REVIEW = (
     r"\b(?:without (?:any )?(?:asking|(?:human |manual |prior |further |operator )?"
     r"(?:review|confirmation|approval|permission|verification|consent|checks?)|checking|the operator|a human)"
     r"|need(?:s|ing)? no (?:review|confirmation|approval|permission|verification))\b"
@@ -82,7 +81,7 @@ ORDERS = (
     _order(
         "without need needs needing",
         r"\b(?:approve[ds]?|authori[sz]ed?|allow(?:ed)?|grant(?:ed)?|transfer|export|execute|run|call|delete|refunds?|send)\b"
-        rf"[^.!?\n]{{0,80}}?{_UNASKED}",
+        rf"[^.!?\n]{{0,80}}?{_WITHOUT_REVIEW}",
     ),
     _order(
         "skip skipped disable disabled bypass advisory off",
@@ -135,7 +134,7 @@ ORDERS = (
 
 
 def gives_orders(plain: str) -> bool:
-    """Whether a text, in lower case, brings an order that is to stand or rights that it claims."""
+    """Matches a persistent order or claimed rights in a text, which must be in lower case."""
     return any(
         any(word in plain for word in order.words) and order.pattern.search(plain) is not None
         for order in ORDERS

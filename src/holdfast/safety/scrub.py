@@ -1,7 +1,7 @@
-"""Secrets in text: found by the shape of a provider's token, or by the words beside them, and replaced span by span.
+"""Finds secrets in text, by the shape of a provider's token or by the words beside them, and replaces them.
 
-Pure, and linear on any input: each pattern is anchored where a token or a key word starts and takes a bounded number of
-characters. When in doubt a value beside "password" goes, and a value beside "token" stays.
+Pure and linear: each pattern is anchored at the start of a token or a key word and reads a bounded number of
+characters. When in doubt, a value beside "password" is replaced and a value beside "token" is kept.
 """
 
 import re
@@ -20,14 +20,16 @@ from holdfast.safety.secret_patterns import (
     tokens,
 )
 
+Redactions = tuple[tuple[str, int], ...]
+"""How many secrets of each kind were taken out, by kind."""
+
 
 @dataclass(slots=True)
 class Scrubbed:
-    """The text without its secrets, and how many of each kind were in it, by kind. Not frozen, because one is made for
-    every write: that costs half."""
+    """The text without its secrets, and their number by kind. Not frozen: one is made per write, at half the cost."""
 
     text: str
-    found: tuple[tuple[str, int], ...] = ()
+    found: Redactions = ()
 
     @property
     def count(self) -> int:
@@ -41,8 +43,8 @@ def scrub(text: str, *, cards: bool = False) -> Scrubbed:
         return Scrubbed(text)
     spans = _merged(spans)
     found: dict[str, int] = {}
-    for look in range(1, _LOOKS):
-        whole = look >= _PATIENT or _is_crowd(spans, text)
+    for scan in range(1, _MAX_SCANS):
+        whole = scan >= _WHOLE_RUNS_FROM or _is_crowd(spans, text)
         text, marks = _replaced(text, _whole_runs(text, spans) if whole else spans, found)
         spans = _merged(_beside(text, marks, cards))
         if not spans:
@@ -50,15 +52,15 @@ def scrub(text: str, *, cards: bool = False) -> Scrubbed:
     return Scrubbed(text, tuple(sorted(found.items())))
 
 
-# A replaced neighbour can free the edge of a second secret, hence another look. Of 60,000 random mixtures of secrets
-# one in two hundred needed it: secrets are glued to each other there, and what they are glued to goes with them.
-_PATIENT = 2
-_LOOKS = 8
+# Replacing a secret can free the edge of its neighbour, hence another scan: 1 in 200 of 60,000 random mixtures needs
+# it. From the second scan on, adjoining secrets go as one run.
+_WHOLE_RUNS_FROM = 2
+_MAX_SCANS = 8
 _CROWD = 100
 _CROWDED = 48
-"""So many secrets, and one in so few characters, are no note: a second look at all of them is not worth its time."""
+"""With more secrets than _CROWD, one per _CROWDED characters, whole runs are replaced at the first scan."""
 _NEAR = 128
-"""How far beside what was replaced the next look goes, and how much it sees around that to judge it."""
+"""Characters around a replaced secret that the next scan covers, and as many more for context."""
 
 _STEMS = (
     *("pass", "secret", "token", "key", "pw", "cred", "auth", "bearer", "basic"),
@@ -73,7 +75,7 @@ _LONG_RUN = b"x" * LONG
 
 def _spans(text: str, cards: bool) -> list[Span]:
     spans: list[Span] = []
-    # Most texts hold no long run, and bytes tell that at a quarter of the price of words.
+    # Most texts hold no long run; checking bytes takes a quarter of the time of splitting words.
     if _LONG_RUN in text.encode("utf-8", "surrogatepass").translate(_BLANKED):
         long = [word for word in text.split() if len(word) >= LONG]
         if may_hold_token(long):
@@ -100,7 +102,7 @@ def _is_crowd(spans: list[Span], text: str) -> bool:
 
 
 def _replaced(text: str, spans: list[Span], found: dict[str, int]) -> tuple[str, list[Span]]:
-    """The text with marks in the place of spans, and where the marks stand."""
+    """Returns the text with marks instead of the spans, and the positions of the marks."""
     parts: list[str] = []
     marks: list[Span] = []
     at = length = 0
@@ -115,7 +117,7 @@ def _replaced(text: str, spans: list[Span], found: dict[str, int]) -> tuple[str,
 
 
 def _beside(text: str, marks: list[Span], cards: bool) -> list[Span]:
-    """Secrets near the marks: what lies further off has been looked at, and nothing changed there."""
+    """Returns the secrets near the marks; the rest of the text was scanned and has not changed."""
     freed = [mark for mark in marks if _is_glued(text, mark)]
     runs = _whole_runs(text, freed) if freed else []
     windows = _merged([Span(max(0, run.start - _NEAR), run.end + _NEAR, 0, "") for run in runs])
@@ -127,14 +129,14 @@ def _beside(text: str, marks: list[Span], cards: bool) -> list[Span]:
         for span in _spans(text[start:end], cards):
             found = Span(span.start + start, span.end + start, span.rank, span.kind)
             if found.end == end < len(text):
-                return _spans(text, cards)  # cut off: it goes on
+                return _spans(text, cards)  # cut off by the window
             if found.start < window.end and found.end > window.start:
                 spans.append(found)
     return spans
 
 
 def _is_glued(text: str, mark: Span) -> bool:
-    """Whether something else may end or begin where the mark stands."""
+    """Tells that another secret may touch the mark."""
     return (
         text[max(0, mark.start - 1) : mark.start].strip(_APART) != ""
         or text[mark.end : mark.end + 1].strip(_APART) != ""
@@ -145,7 +147,7 @@ _APART = " \t\r\n\"'`()<>|,;"
 
 
 def _whole_runs(text: str, spans: list[Span]) -> list[Span]:
-    """The same spans, each as far as there is no blank."""
+    """Returns the spans, each extended to the next blank on both sides."""
     runs = [run.span() for run in _RUN.finditer(text)]
     starts, wide = [start for start, _ in runs], []
     for span in spans:
@@ -163,7 +165,7 @@ def _merged(spans: list[Span]) -> list[Span]:
     for span in sorted(spans):
         if merged and span.start < merged[-1].end:
             last = merged[-1]
-            best = min(last, span, key=lambda one: one.rank)
+            best = min(last, span, key=lambda each: each.rank)
             merged[-1] = Span(last.start, max(last.end, span.end), best.rank, best.kind)
         else:
             merged.append(span)
@@ -171,6 +173,6 @@ def _merged(spans: list[Span]) -> list[Span]:
 
 
 def _lowered(text: str) -> str:
-    """Lower case with every character at its place: İ alone would become two."""
+    """Returns lower case of the same length; İ alone would become two characters."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else text.replace("İ", "i").lower()

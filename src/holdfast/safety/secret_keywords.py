@@ -1,4 +1,4 @@
-"""Secrets told by the words beside them: passwords and keys after their name, in headers and in URLs."""
+"""Secrets known by the words beside them: passwords and keys after their name, in headers and in URLs."""
 
 import re
 from base64 import b64decode
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from holdfast.safety.secret_patterns import Span
 from holdfast.safety.secret_values import (
-    How,
+    Relation,
     is_code,
     is_mixed,
     is_placeholder,
@@ -122,7 +122,7 @@ _KEY_SUFFIX = r"(?:[_\-]?(?:value|string|production|prod|dev|test|live|staging|\
 
 
 def _by_first_letter(choices: Iterable[str]) -> str:
-    """The same choices in fewer branches: no two that start with different letters can both match."""
+    """Returns an alternation grouped by first letter, which has fewer branches to try."""
     rests: dict[str, list[str]] = {}
     for choice in choices:
         rests.setdefault(choice[0], []).append(choice[1:])
@@ -137,7 +137,7 @@ _TAGGED = re.compile(r">[^<>\s]{3,128}+</")
 _SETS = re.compile(
     r"\s(?:(?:has been|have been|was|is|got) )?(?:changed|set|reset|updated|rotated) to\s{1,2}"
 )
-_SAYS = re.compile(
+_STATES = re.compile(
     r"(?:\s{1,2}(?:for|of|to|on|at|in|from|für|von|zum|vom)\s[^\n.:;=!?\"'`,]{1,40}?)?"
     r"(?:\s{1,2}(?:is|was|are|equals|ist|lautet|war|es|est)"
     r"(?:\s(?:now|still|just|currently|always|set to|changed to|jetzt))?\s{0,2}[:=]?\s{1,2}"
@@ -153,19 +153,18 @@ _VALUE = re.compile(
     r"|'(?P<single>(?:[^'\\\n]|\\.){1,4096})'|`(?P<tick>[^`\n]{1,4096}+)`|“(?P<curly>[^”\n]{1,128}+)”"
     r"|(?P<plain>[^\s\"'`<>;,\u3000-\uffff]++|[^\s\"'`<>;,、。」）]++)"
 )
-# A value without spaces can hold key words with values of their own. So that time stays linear, such a chain may look
-# at this much to begin with, and then at so many characters for each one it advances.
+# A value without spaces can hold key words with values of their own. To keep time linear, such a chain may read
+# _CHAIN_START characters, and then _CHAIN_RATE for each one it advances.
 _CHAIN_START = 8192
 _CHAIN_RATE = 4
-# The start of a value is enough to tell what it is.
+# The start of a value is enough to classify it.
 _JUDGED = 128
 
 
 _AFTER_LAST = re.compile(r"\S{0,256}+\s{0,4}\S{0,256}+")
 _CROWD = 100
 _CROWDED = 20
-"""More key words than that, one in so many characters: no such text can be judged value by value in fair time, nor is
-it anything but secrets."""
+"""With more key words than _CROWD, one per _CROWDED characters, all of the text counts as one secret."""
 _SHORTEST = 2
 """Characters of the shortest key word."""
 
@@ -174,25 +173,25 @@ def keyed(text: str, lowered: str) -> Iterator[Span]:
     if len(text) > _SHORTEST * _CROWD and (crowd := _crowd(text, lowered)):
         yield crowd
         return
-    chain = reach = looked_at = 0
+    chain = reach = characters_read = 0
     for key in _KEY.finditer(lowered):
         if key.start() >= reach:
-            chain, looked_at = key.start(), 0
-        is_exhausted = looked_at > _CHAIN_START + _CHAIN_RATE * (key.start() - chain)
+            chain, characters_read = key.start(), 0
+        is_exhausted = characters_read > _CHAIN_START + _CHAIN_RATE * (key.start() - chain)
         if is_exhausted or not (link := _link(key, lowered)):
             continue
-        how, at = link
+        relation, at = link
         if not (match := _VALUE.match(text, at)):
             continue
         reach = max(reach, match.end())
-        looked_at += len(match[0])
+        characters_read += len(match[0])
         start, end = _extent(match, key, text, lowered)
-        if _is_secret(key[1], text[start : min(end, start + _JUDGED)], how, match, text[end : end + 24]):
+        if _is_secret(key[1], text[start : min(end, start + _JUDGED)], relation, match, text[end : end + 24]):
             yield Span(start, end, 4, _kind(key, lowered))
 
 
 def _crowd(text: str, lowered: str) -> Span | None:
-    """From the first key word to what follows the last, if there are too many; none of them is held on to."""
+    """Returns one span from the first key word to the value of the last, if there are too many of them."""
     count = start = end = 0
     for last in _KEY.finditer(lowered):
         start = start if count else last.start()
@@ -203,19 +202,19 @@ def _crowd(text: str, lowered: str) -> Span | None:
     return Span(start, after.end() if after else end, 4, "secret")
 
 
-def _link(key: re.Match[str], lowered: str) -> tuple[How, int] | None:
-    """How a value is tied to its key word, and where it starts."""
+def _link(key: re.Match[str], lowered: str) -> tuple[Relation, int] | None:
+    """Returns the relation of a value to its key word, and the start of the value."""
     at = key.end()
     if lowered.startswith("]", at) and _MARKER_BEFORE.search(lowered[max(0, key.start() - 48) : key.start()]):
-        return None  # the kind in a mark of our own
+        return None  # a mark of our own
     if link := _ASSIGNS.match(lowered, at):
         return ("beside" if link[1] else "assigned"), link.end()
     if _TAGGED.match(lowered, at):
         return "assigned", at + 1
     if link := _SETS.match(lowered, at):
         return "beside", link.end()
-    if link := _SAYS.match(lowered, at):
-        return "said", link.end()
+    if link := _STATES.match(lowered, at):
+        return "stated", link.end()
     if not (link := _BESIDE.match(lowered, at)):
         return None
     before = lowered[max(0, key.start() - 32) : key.start()]
@@ -228,13 +227,13 @@ def _link(key: re.Match[str], lowered: str) -> tuple[How, int] | None:
 
 
 _SURELY_A_KEY = 32
-"""From so many characters on, what begins as a key and is assigned to a key is one, even if it holds words."""
+"""From this length on, a value that begins like a key and is assigned to a key is one, even if it holds words."""
 _CALL = re.compile(r"[A-Za-z_.]{0,64}+[(\[{]")
 _CUT = re.compile(r"[\\)\]}](?:(?<=\\)[nrt]|(?<=[)\]}])(?=[.\s)\]},;]|$))")
 
 
 def _extent(match: re.Match[str], key: re.Match[str], text: str, lowered: str) -> tuple[int, int]:
-    """From where to where a value goes, without what closes the sentence or the bracket around it."""
+    """Returns the start and end of a value, without the punctuation that closes its sentence or bracket."""
     start, end = match.span(match.lastgroup or 0)
     if match["plain"]:
         value = match["plain"]
@@ -254,21 +253,21 @@ def _kind(key: re.Match[str], lowered: str) -> str:
     return next((kind for service, kind in SERVICES if service in before), "secret")
 
 
-def _is_secret(word: str, value: str, how: How, match: re.Match[str], after: str) -> bool:
+def _is_secret(word: str, value: str, relation: Relation, match: re.Match[str], after: str) -> bool:
     if len(value) < 3 or is_placeholder(value):
         return False
     is_plain = match.lastgroup == "plain"
     if word.startswith("pin"):
-        return how != "beside" and value.isdigit() and 4 <= len(value) <= (4 if "code" in word else 8)
+        return relation != "beside" and value.isdigit() and 4 <= len(value) <= (4 if "code" in word else 8)
     if word.startswith(_PASSWORD_WORDS):
         if word in ("passwords", "pass") and value.isalpha():
             return False
         if is_plain:
             is_tight = match.string[match.start() - 1] == "="
-            return is_plain_password(value, how, is_tight, after)
-        return is_quoted_password(value, how)
-    if len(value) < (16 if how == "said" or word in ("auth", "tokens", "secrets") else 8):
+            return is_plain_password(value, relation, is_tight, after)
+        return is_quoted_password(value, relation)
+    if len(value) < (16 if relation == "stated" or word in ("auth", "tokens", "secrets") else 8):
         return False
-    if how == "assigned" and value.startswith("sk-") and len(value) >= _SURELY_A_KEY:
+    if relation == "assigned" and value.startswith("sk-") and len(value) >= _SURELY_A_KEY:
         return True
     return is_random(value) and not (is_plain and is_code(value))

@@ -1,4 +1,4 @@
-"""Secrets that show themselves: tokens of providers by prefix and shape, private keys, card numbers."""
+"""Secrets known by their own shape: provider tokens, private keys, card numbers."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,7 +12,7 @@ from holdfast.safety.secret_values import DIGIT
 class Span(NamedTuple):
     start: int
     end: int
-    rank: int  # of two that overlap, the lower one gives the kind
+    rank: int  # of overlapping spans, the lower rank gives the kind
     kind: str
 
 
@@ -156,8 +156,8 @@ SHAPES = (
     _Shape("xai-key", "xai-", rf"{_B62}{{60,100}}+"),
 )
 
-# Told by what stands inside or before them; the group is the secret, else all of it. Where the mark is enough, nothing
-# is asked of the character before: of tokens glued together each would wait for the one before it to go.
+# Tokens with a mark inside or before them; the group is the secret, else all of the match. Where the mark is enough,
+# any character may come before it, so that adjoining tokens are found in one scan.
 MARKED = (
     (
         "azure-ad-secret",
@@ -181,8 +181,9 @@ MARKED = (
 )
 
 LONG = 16
-"""No token is shorter, and none of those that are marked shorter than this:"""
+"""The length of the shortest token."""
 LONG_MARKED = 36
+"""The length of the shortest marked token."""
 _LONG_RUN = re.compile(r"[!-~]{16,}+")
 
 
@@ -190,8 +191,7 @@ _Rows = tuple[tuple[int, Mapping[str, tuple[_Shape, ...]]], ...]
 
 
 def _by_head() -> Mapping[str, _Rows]:
-    """The rows to try for the first two characters of a token, by the length of their prefix, the longest first: what
-    says most of a token is asked first, and of many prefixes a text has one."""
+    """Returns the rows to try for the first two characters of a token, by prefix length, longest first."""
     heads: dict[str, dict[int, dict[str, tuple[_Shape, ...]]]] = {}
     for row in SHAPES:
         for prefix in row.prefixes.split():
@@ -204,14 +204,14 @@ _ROWS = _by_head()
 
 
 def _heads() -> str:
-    """The first two characters of every token, those with the same first one together: a third of the branches."""
+    """Returns an alternation of the first two characters of all tokens, grouped by the first one."""
     seconds: dict[str, str] = {}
     for head in sorted(_ROWS):
         seconds[head[0]] = seconds.get(head[0], "") + re.escape(head[1])
     return "|".join(f"{first}[{second}]" for first, second in seconds.items())
 
 
-# Where a token can start: not inside a word, but after an escaped line end or a percent escape.
+# A token can start outside a word, or after an escaped line end or a percent escape.
 _START = re.compile(
     rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{{2}}))(?={_heads()})(?=[!-~]{{{LONG}}})"
 )
@@ -221,12 +221,12 @@ _YOURS = re.compile(r"your[_\-]?(?:api|key|token|secret|own|[a-z]{2,10}[_\-])")
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compiled at first use: all at once would cost every start of the program some milliseconds."""
+    """Compiles at first use: compiling all of them costs some milliseconds at every start."""
     return re.compile(pattern)
 
 
 def may_hold_token(words: Iterable[str]) -> bool:
-    """Whether one of these runs without spaces has a place where a token known here could start: most have none."""
+    """Tells that a known token could start in one of these runs without spaces."""
     return any(map(_START.search, words))
 
 
@@ -254,7 +254,7 @@ def _token_of(row: _Shape, text: str, at: int, after: int) -> Span | None:
     body = _compiled(row.body).match(text, after)
     if not body or (row.kind not in _NEVER_MADE_UP and _is_made_up(body[0])):
         return None
-    # A token longer than known goes to its end, rather than leave a part of it.
+    # A token longer than known is replaced to its end.
     rest = _REST.match(text, body.end())
     end = max(after + len(body[0].rstrip(".")), rest.end() if rest and rest[0] else 0)
     return Span(at, end, 1, row.kind)
@@ -280,14 +280,14 @@ _ALONE = frozenset(
         "facebook-token",
     )
 )
-"""Short heads and loose bodies: tied to a word before them, as in `file-pa-…`, they are parts of names. Others are
-tokens there too, as in `backup-ghp_…`."""
+"""Kinds with short prefixes and loose bodies: after a word, as in `file-pa-…`, they are parts of names. Other kinds are
+tokens there, too, as in `backup-ghp_…`."""
 _NEVER_MADE_UP = frozenset({"aws-key-id"})
-"""So short and of capitals only that a real one may hold the word EXAMPLE as the one in Amazon's manual does."""
+"""Kinds so short, in capitals only, that a real one may hold the word EXAMPLE."""
 
 
 def _is_made_up(body: str) -> bool:
-    """An example in a manual, not a token: xxxx…, your-key-here, words without a digit."""
+    """Matches an example in a manual: xxxx…, your-key-here, words without a digit."""
     if len(body) > 256:
         return False
     lowered = body.lower()
@@ -305,7 +305,7 @@ _KEY_END = re.compile(_KEY_GAP % "0,64" + r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(
 
 
 def private_keys(text: str) -> Iterator[Span]:
-    """From BEGIN over the lines of the key to its END, if there is one. The words alone, without a key, stay."""
+    """Yields the span from BEGIN to END, or to the last line of the key. BEGIN without a key stays."""
     done = 0
     for begin in _KEY_BEGIN.finditer(text):
         if begin.start() < done:
@@ -343,7 +343,7 @@ def card_numbers(text: str) -> Iterator[Span]:
 
 
 def _has_check_digit(digits: str) -> bool:
-    """The Luhn sum: from the right, every second digit counts double, and its digits are added."""
+    """Checks the Luhn sum: from the right, every second digit counts double, and its digits are added."""
     total = 0
     for place, digit in enumerate(reversed(digits)):
         number = int(digit) * (2 if place % 2 else 1)

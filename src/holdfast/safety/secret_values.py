@@ -1,26 +1,27 @@
-"""Is this value a secret? Told from its looks alone: placeholders, code, names, words and measures are not."""
+"""Decides by its shape whether a value is a secret. Placeholders, code, names, words and measures are not."""
 
 import re
 from typing import Literal
 
-How = Literal["assigned", "said", "beside"]
+Relation = Literal["assigned", "stated", "beside"]
+"""Between a key word and its value: `password: x`, `the password is x`, `password x`."""
 
 
-def is_quoted_password(value: str, how: How) -> bool:
+def is_quoted_password(value: str, relation: Relation) -> bool:
     if _SPACE.search(value):
         return _is_phrase(value)
     if _names_a_secret(value):
         return False
-    return how != "beside" or _is_striking(value)
+    return relation != "beside" or _is_striking(value)
 
 
-def is_plain_password(value: str, how: How, is_tight: bool, after: str) -> bool:
+def is_plain_password(value: str, relation: Relation, is_tight: bool, after: str) -> bool:
     if _names_a_secret(value) or is_code(value) or _is_reference(value):
         return False
-    if how == "beside":
+    if relation == "beside":
         return _is_striking(value)
     if value.isalpha():
-        return _is_lone_word(value, how, is_tight, after)
+        return _is_lone_word(value, relation, is_tight, after)
     if value.isdigit():
         return len(value) >= 4 and not _UNIT_AFTER.match(after)
     if _LETTER_PARTS.fullmatch(value):
@@ -30,24 +31,24 @@ def is_plain_password(value: str, how: How, is_tight: bool, after: str) -> bool:
     return len(value) >= 4 or bool(DIGIT.search(value))
 
 
-def _is_lone_word(value: str, how: How, is_tight: bool, after: str) -> bool:
-    """One word without a sign or digit: "is sunflower." is a password, "is stored in …" and "is too short" are not."""
+def _is_lone_word(value: str, relation: Relation, is_tight: bool, after: str) -> bool:
+    """Matches a lone word: "is sunflower." is a password, "is stored in …" and "is too short" are not."""
     if not (value.islower() or value.istitle() or value.isupper()):
         return True
-    if how == "said" and value.lower().endswith(("ed", "ing", "able", "ible", "ive", "ly", "en")):
+    if relation == "stated" and value.lower().endswith(("ed", "ing", "able", "ible", "ive", "ly", "en")):
         return False
     return is_tight or bool(_CLAUSE_END.match(after))
 
 
 def _is_striking(value: str) -> bool:
-    """What can be a password without a sign or a verb before it: `password hunter2`."""
+    """Matches a password without a sign or a verb before it: `password hunter2`."""
     if len(value) < 6 or not is_mixed(value) or is_code(value) or _ALGORITHM.fullmatch(value):
         return False
     return not _SETTING.match(value) and (value.isalnum() or not is_words(value))
 
 
 def is_random(value: str) -> bool:
-    """What a key, token or secret looks like: long, and neither words nor a name, path, date or version."""
+    """Matches a key, token or secret: neither words nor a name, path, date or version."""
     if _SPACE.search(value) or _is_reference(value) or is_words(value) or not is_mixed(value):
         return False
     if _IDENTIFIER.fullmatch(value) and _NAMES_SECRET.search(value.lower()):
@@ -56,14 +57,14 @@ def is_random(value: str) -> bool:
 
 
 def is_mixed(value: str) -> bool:
-    """Letters with digits or signs, or upper and lower case as no word has them."""
+    """Matches letters with digits or signs, or upper and lower case as in no word."""
     if not _LETTER.search(value):
         return False
     return bool(DIGIT.search(value) or _SIGN.search(value)) or len(_HUMP.findall(value)) > 3
 
 
 def _names_a_secret(value: str) -> bool:
-    """A variable or a word about passwords, not one: user_password, required, my-secret."""
+    """Matches a variable or a word about passwords: user_password, required, my-secret."""
     lowered = value.lower()
     return lowered in _NOT_SECRET or bool(not DIGIT.search(value) and _NAMES_SECRET.search(lowered))
 
@@ -81,12 +82,12 @@ def _is_reference(value: str) -> bool:
 
 
 def is_words(value: str) -> bool:
-    """gpt-4o-mini, project-phoenix-2025, oauth2.example.com: words and short numbers, one real word among them."""
+    """Matches words and short numbers with one real word: gpt-4o-mini, project-phoenix-2025, oauth2.example.com."""
     return bool(_WORD_PARTS.fullmatch(value) and _REAL_WORD.search(value))
 
 
 def _is_phrase(value: str) -> bool:
-    """Several words in quotes are a pass phrase unless they read like a sentence about one."""
+    """Matches several quoted words, unless they read like a sentence about a pass phrase."""
     words = value.lower().replace(",", " ").replace(".", " ").split()
     return len(words) <= 8 and not any(word in _SENTENCE or _NAMES_SECRET.search(word) for word in words)
 
@@ -142,7 +143,7 @@ _UNIT_AFTER = re.compile(
     r"\s{0,2}(?:-|to\b)?\s{0,2}\d{0,4}\s?(?:\+|or more|min|max|char|digit|letter|symbol|word|day|hour|minute"
     r"|second|week|month|year|time|attempt|tries|user|account|percent|%|of\b|tokens?\b|zeichen|tage)"
 )
-# What people write after "password:" or "password is" when it is not one.
+# Words after "password:" or "password is" that are no passwords.
 _NOT_SECRET_WORDS = """
 1password a about accepted account active advisable again all also always an and any app are as at auth
 authentication auto bad banned based basic because been before being best between bitwarden blank blocked bool

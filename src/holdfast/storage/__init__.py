@@ -1,1 +1,1 @@
-"""Where memories lie. `sealed` is the only place where readable text meets storage; backends hold sealed rows."""
+"""Storage. `sealed_store` is the only boundary of readable text; backends hold sealed rows."""

@@ -12,8 +12,9 @@ from holdfast.crypto.keys import DataKey
 from holdfast.domain.principal import Principal
 from holdfast.storage.sealed_store import SealedStore
 
-_tuple = tuple.__new__
-"""Makes a named tuple without the function Python puts before it, at half its price."""
+SEAL = "seal log"
+"""The operation of the line that marks a log without a sound end: somebody cut it outside the engine."""
+_NUMBERS = struct.Struct(">qqq")
 
 
 def add_reads(
@@ -25,7 +26,7 @@ def add_reads(
     space: UUID,
     entries: bytes,
 ) -> None:
-    """A line for what was read a moment ago; `entries` are their codes, one after another."""
+    """Adds a line for a read; `entries` are the concatenated codes of the entries shown."""
     add_line(sealed, log, at_us, operation, sealed.blind(reader), sealed.space_code(space), entries, 0)
 
 
@@ -39,49 +40,39 @@ def add_line(
     entry: bytes,
     revision: int,
 ) -> None:
-    """Where the log has no sound end a line says so first: what was cut off cannot be covered by going on."""
+    """Adds a line. Where the log has no sound end, a `seal log` line comes first, so that a cut stays visible."""
     key = sealed.store_key
     position, before, code = log.head()
     known = not position or code == sealed.log_end
     if not known and operation != SEAL and code != head_code(key, position, before):
         add_line(sealed, log, at_us, SEAL, b"", b"", b"", 0)
         position, before, _ = log.head()
-    said = (at_us, operation, actor, space, entry, revision, key.key_id)
-    link = link_to(key, before, *said)
+    row = AuditRow(
+        at_us=at_us,
+        operation=operation,
+        actor=actor,
+        space=space,
+        object=entry,
+        revision=revision,
+        key_id=key.key_id,
+        link=b"",
+    )
+    link = audit_link(key, before, row)
     sealed.log_end = code = head_code(key, position + 1, link)
-    log.append(_tuple(AuditRow, (*said, link)), code)
-
-
-SEAL = "seal log"
-"""Added before a line whose log had no sound end: an earlier version wrote it, or somebody cut it."""
-_NUMBERS = struct.Struct(">qqq")
+    log.append(row._replace(link=link), code)
 
 
 def audit_link(key: DataKey, before: bytes, row: AuditRow) -> bytes:
-    return link_to(key, before, *row[:-1])
-
-
-def link_to(
-    key: DataKey,
-    before: bytes,
-    at_us: int,
-    operation: str,
-    actor: bytes,
-    space: bytes,
-    entry: bytes,
-    revision: int,
-    key_id: int,
-) -> bytes:
-    """Every field with its length, so that nothing can move from one to the next."""
-    done = operation.encode()
-    lengths = bytes((len(before), len(done), len(actor), len(space), len(entry)))
+    """The link that a line must have after the link `before`: a code over that link and every other column. Each field
+    has its length, so that no byte can move to the next."""
+    operation = row.operation.encode()
+    lengths = bytes((len(before), len(operation), len(row.actor), len(row.space), len(row.object)))
+    numbers = _NUMBERS.pack(row.at_us, row.revision, row.key_id)
     link = key.links.copy()
-    link.update(
-        b"".join((lengths, before, done, actor, space, entry, _NUMBERS.pack(at_us, revision, key_id)))
-    )
+    link.update(b"".join((lengths, before, operation, row.actor, row.space, row.object, numbers)))
     return link.digest()
 
 
 def head_code(key: DataKey, position: int, link: bytes) -> bytes:
-    """Only who has the key can say that a log ends here."""
+    """The code of a log's end, which nobody can make without the key."""
     return row_code(key, b"audit head" + position.to_bytes(8) + link)

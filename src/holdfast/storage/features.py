@@ -1,5 +1,5 @@
-"""What recall knows of an entry beyond its words, as it is kept sealed beside it: where, when and by whom it was said,
-what kind of sentence it is, and how long its parts are; behind that its vector, when a model made one."""
+"""Features: facts about an entry that ranking uses besides its words, sealed beside it. Conversation, time and
+speaker, the kind of sentence, the lengths of its parts; behind them its vector, when a model made one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Features(NamedTuple):
     conversation: bytes
     """A hash that tells conversations apart."""
     at_us: int
-    """NEVER when it is not said."""
+    """NEVER when the note has no time."""
     traits: int
     characters: int
     label_terms: int
@@ -67,7 +67,7 @@ def pack_features(signals: Features, vector: bytes) -> bytes:
 
 
 def unpack_features(plain: bytes) -> tuple[Features, bytes] | None:
-    """The signals and the bytes of the vector (none for model 0); None for a format of another version."""
+    """The features and the bytes of the vector (none for model 0); None for a format of another version."""
     if not plain or plain[0] != _FORMAT:
         return None
     _, conversation, at_us, traits, characters, labels, count, letters = _HEAD.unpack_from(plain)
@@ -81,8 +81,7 @@ def unpack_features(plain: bytes) -> tuple[Features, bytes] | None:
 def seal_features(
     sealed: SealedStore, key: DataKey, row: EntryRow, model: int, entry: Entry, vector: Floats | None
 ) -> DerivedRow:
-    """What is kept beside a head: its signals and its vector, sealed together; where the store compares, once more
-    rotated."""
+    """Seals features and vector of a head together. Where the store compares vectors, adds the rotated vector."""
     inside = outside = b""
     if vector is not None:
         from holdfast.storage.vector_codec import stored_vector
@@ -98,7 +97,7 @@ def seal_features(
 def reseal_features(
     old: DataKey, new: DataKey, row: DerivedRow, *, compared_there: bool
 ) -> DerivedRow | None:
-    """The same under another key of the space, or for another backend; None when it does not open."""
+    """Seals a row under another key of the space, or for another backend; None when it does not open."""
     plain = unseal_derived(old, row.number, row.revision, row.model, row.sealed)
     opened = None if plain is None else unpack_features(plain)
     if plain is None or opened is None:

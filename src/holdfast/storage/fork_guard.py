@@ -1,5 +1,5 @@
-"""A store does not live on in a child of the process that opened it: threads stay behind, the locks on its files too,
-and a database would get two processes' words through one connection. There every call is refused at once."""
+"""A guard for forked processes. A child inherits neither the threads of an open store nor its file locks, and would
+share its connections with the parent. So every call on the store is refused there."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ FORKED = (
 
 class Abandons(Protocol):
     def abandon(self) -> None:
-        """Lets nobody use what is open, and closes none of it: the parent still does. Waits for no lock, for whoever
-        held one stayed behind."""
+        """Refuses further use without closing anything, because the parent still uses it. Takes no lock, for its
+        holder may have stayed in the parent."""
         ...
 
 

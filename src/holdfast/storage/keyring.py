@@ -1,17 +1,16 @@
-"""The data keys of spaces: loaded wrapped from the store, unwrapped by a master, kept for a short while.
+"""The data keys of spaces: loaded from the store, unwrapped by a master key, cached for a second.
 
-Another process may rotate or destroy keys at any time. So what is cached is looked at again after a second, writes
-check in their transaction that they sealed with the current key, and rotation waits longer than that second."""
+Another process may rotate or destroy keys at any time. So the cache expires after a second, writes check in their
+transaction that they sealed with the current key, and rotation waits longer than that second."""
 
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from threading import Lock
 from uuid import UUID
 
+from holdfast.bounded_cache import BoundedCache
 from holdfast.contracts.rows import STORE, KeyRow
 from holdfast.contracts.storage import Store
 from holdfast.crypto.blind import blind_key
@@ -19,19 +18,19 @@ from holdfast.crypto.keys import DataKey, Master, new_data_secret
 from holdfast.domain.errors import Locked
 
 CLEAR = bytes(8)
-"""`master` of a key kept in the clear: the store's own key when the master is thrown away at the end (ephemeral)."""
+"""`master` of a key stored in the clear: the store's own key under an ephemeral master."""
 
 FRESH_SECONDS = 1.0
 CACHED_SPACES = 1_024
 
 
 class StaleKeys(Exception):
-    """A write was prepared with keys, or for a space, that changed meanwhile; it is prepared again."""
+    """A write was prepared with keys, or for a space, that changed meanwhile. The caller prepares it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceKeys:
-    """The keys of one space that can be used here."""
+    """The keys of one space that a configured master opens."""
 
     readable: Mapping[int, DataKey]
     known: tuple[int, ...]
@@ -40,10 +39,7 @@ class SpaceKeys:
     """The id of the key that new writes use."""
 
     def blinds(self, namespace: str, name: str) -> list[bytes]:
-        """An entry's name under every key that can be used here: during a rotation there are two."""
-        if len(self.readable) == 1:
-            (key,) = self.readable.values()
-            return [blind_key(key, namespace, name)]
+        """The blind name of an entry under every readable key; during a rotation there are two."""
         return [blind_key(key, namespace, name) for key in self.readable.values()]
 
     def all(self) -> list[DataKey]:
@@ -54,7 +50,7 @@ class SpaceKeys:
 
     @property
     def current(self) -> DataKey:
-        """The key to write with."""
+        """The key to write with; Locked when it is not readable."""
         key = self.readable.get(self.writes)
         if key is None:
             raise Locked
@@ -73,8 +69,7 @@ class Keyring:
         self._masters = masters
         self._reload = reload
         self._store = store
-        self._cache: OrderedDict[int, tuple[float, SpaceKeys]] = OrderedDict()
-        self._lock = Lock()
+        self._cache: BoundedCache[int, tuple[float, SpaceKeys]] = BoundedCache(CACHED_SPACES)
         self._uses: dict[tuple[UUID, int], list[int]] = {}
         self.ephemeral = ephemeral
 
@@ -83,12 +78,12 @@ class Keyring:
         return self._masters[0]
 
     def use_master(self, master: Master) -> None:
-        """From now on this master wraps; the others are still accepted for reading."""
+        """Wraps new keys with this master from now on; the others are still accepted for reading."""
         self._masters = (master, *(known for known in self._masters if known.id != master.id))
 
     def is_current(self, row: KeyRow, store_keys: list[KeyRow]) -> bool:
-        """Whether a key about to be stored is wrapped by a master that still opens the store; if the master was rotated
-        elsewhere, the masters are read again and the key has to be wrapped anew."""
+        """Returns True when a new key is wrapped by a master that still opens the store. After a rotation elsewhere the
+        masters are read again, and False means: wrap the key again. Locked when no master opens the store any more."""
         if self.ephemeral or not store_keys:
             return True
         if self._knows(store_keys[-1].master):
@@ -99,7 +94,7 @@ class Keyring:
         return False
 
     def is_configured_for(self, rows: list[KeyRow]) -> bool:
-        """Whether one of these keys was wrapped by a master as they are configured now."""
+        """Returns True when one of these keys was wrapped by a master that is configured now."""
         configured = self._masters if self._reload is None else self._reload()
         return any(row.master == master.id for row in rows for master in configured)
 
@@ -107,7 +102,7 @@ class Keyring:
         return any(known.id == master for known in self._masters)
 
     def reload_masters(self) -> None:
-        """Takes the masters as they are configured now."""
+        """Reads the masters from the configuration again."""
         if self._reload is not None and not self.ephemeral:
             self._masters = self._reload()
 
@@ -118,7 +113,7 @@ class Keyring:
         return self.look_again(space)
 
     def look_again(self, space: UUID) -> SpaceKeys:
-        """The keys as the store has them now."""
+        """Reads the keys from the store, past the cache."""
         rows, current = self._store.keys.with_current(space)
         known = tuple(row.key_id for row in rows)
         writes = max(known, default=0) if current is None else current
@@ -129,19 +124,18 @@ class Keyring:
             if not all(row.master == CLEAR or self._knows(row.master) for row in rows):
                 self.reload_masters()
             keys = SpaceKeys(self._readable(rows), known, writes)
-        self._keep(space, keys)
+        self._cache[space.int] = time.monotonic(), keys
         return keys
 
     def drop(self, space: UUID) -> None:
-        with self._lock:
-            self._cache.pop(space.int, None)
+        self._cache.pop(space.int, None)
 
     def mint(self, space: UUID, key_id: int, now: int) -> tuple[DataKey, KeyRow]:
         secret = new_data_secret()
         return self._key(space, key_id, secret), self._row(space, key_id, secret, now)
 
     def uncounted(self) -> dict[tuple[UUID, int], int]:
-        """How many messages each key sealed in this process since this was last asked."""
+        """The number of messages each key sealed in this process since the last call."""
         counted = {}
         for key, uses in list(self._uses.items()):
             if count := uses[0]:
@@ -150,11 +144,11 @@ class Keyring:
         return counted
 
     def _key(self, space: UUID, key_id: int, secret: bytes) -> DataKey:
-        """However often a key is loaded, its uses are counted in one place."""
+        """Loads a key. Its uses are counted in one list, however often it is loaded."""
         return DataKey(space, key_id, secret, self._uses.setdefault((space, key_id), [0]))
 
     def rewrapped(self, row: KeyRow) -> KeyRow | None:
-        """The same key under the current master; None when no configured master opens it."""
+        """The key wrapped by the current master; None when no configured master opens it."""
         secret = self._unwrap(row)
         return None if secret is None else self._row(row.space, row.key_id, secret, row.created_us)
 
@@ -178,10 +172,3 @@ class Keyring:
             if master.id == row.master:
                 return master.unwrap(row.space, row.key_id, row.wrapped)
         return None
-
-    def _keep(self, space: UUID, keys: SpaceKeys) -> None:
-        with self._lock:
-            self._cache[space.int] = time.monotonic(), keys
-            self._cache.move_to_end(space.int)
-            while len(self._cache) > CACHED_SPACES:
-                self._cache.popitem(last=False)

@@ -42,12 +42,12 @@ class Moved:
     revisions: int
     grants: int
     unreadable: int
-    """Entries whose key is not configured: moved as they are, found by no word until they are written again."""
+    """Entries whose key is not configured. They are moved sealed, and not indexed until they are written again."""
 
 
 def move(source: SealedStore, target: Store, progress: Progress | None = None) -> Moved:
-    """Copies everything, then compares every row. Nobody may write to the source meanwhile: what changed is refused at
-    the end, and moving again brings it over. `progress` is told how many entries are over."""
+    """Copies everything, then compares every row. Nobody may write to the source meanwhile: a change is refused at
+    the end, and moving again copies it. `progress` gets the number of entries copied."""
     there = target.keys.of(STORE)
     if there and there != source.store.keys.of(STORE):
         raise Conflict("The target holds another store; choose an empty one.")
@@ -71,7 +71,7 @@ def move(source: SealedStore, target: Store, progress: Progress | None = None) -
 
 
 def compare(source: SealedStore, target: Store) -> Moved:
-    """What both stores hold; Conflict when a row of one is not in the other as it is."""
+    """Counts the contents of both stores; Conflict when they differ in any row."""
     ours = source.store
     _require(ours.keys.of(STORE) == target.keys.of(STORE), "the store's own keys")
     _require(ours.rules.all() == target.rules.all(), "the rules")
@@ -103,7 +103,7 @@ def _require(equal: bool, what: str) -> None:
 
 
 def _same(ours: Iterator[list[Row]], theirs: Iterator[list[Row]]) -> bool:
-    """Page by page: both sides are read in the same order and size."""
+    """Compares page by page: both sides are read in the same order and size."""
     while True:
         mine, other = next(ours, []), next(theirs, [])
         if mine != other:
@@ -118,7 +118,7 @@ def _tell(progress: Progress | None, over: int) -> None:
 
 
 def _found(target: Store, space: UUID) -> WholeSpace | None:
-    """A space of the target with its counters, which are put last."""
+    """The space in the target with its counters, which are written last."""
     page = target.copies.spaces(UUID(int=space.int - 1), 1)
     return page[0] if page and page[0].row.id == space else None
 
@@ -143,7 +143,7 @@ def _put_names(tx: Transaction, rows: Sequence[NameRow]) -> None:
 
 
 def _drop_other_models(source: Store, target: Store) -> None:
-    """Models that the source no longer has since an earlier move."""
+    """Drops models that the source no longer has since an earlier move."""
     known = {model.model for model in source.models.all()}
     for model in target.models.all():
         if model.model not in known:
@@ -161,7 +161,7 @@ def _drop_model(tx: Transaction, model: int) -> None:
 
 
 def _move_uses(source: Store, target: Store) -> None:
-    """How much each key has sealed: a worn key must not seem new."""
+    """Copies the use counts of keys: a worn key must not seem new."""
     there = {(key.space, key.key_id): key.uses for key in target.keys.most_used(_ALL_KEYS)}
     for key in source.keys.most_used(_ALL_KEYS):
         more = key.uses - there.get((key.space, key.key_id), 0)
@@ -174,7 +174,7 @@ def _add_uses(tx: Transaction, key: KeyUse, more: int) -> None:
 
 
 def _move_receipts(source: Store, target: Store) -> None:
-    """All anew: they come and go without a trace in any counter, and live for a day."""
+    """Replaces all receipts: they live for a day, and no counter shows their changes."""
     while target.write(_drop_receipts):
         pass
     for receipts in _receipts(source):
@@ -191,7 +191,7 @@ def _put_receipts(tx: Transaction, rows: Sequence[ReceiptRow]) -> None:
 
 
 def _move_audit(source: Store, target: Store) -> None:
-    """Goes on after the lines that are there."""
+    """Copies the lines after those that the target has."""
     position = sum(len(page) for page in _audit(target))
     code = source.audit.head().code
     while lines := source.audit.after(position, PAGE):
@@ -200,7 +200,7 @@ def _move_audit(source: Store, target: Store) -> None:
 
 
 def _put_audit(tx: Transaction, rows: Sequence[AuditRow], code: bytes) -> None:
-    """The code is right once the last line is there."""
+    """Appends lines; the code is right once the last one is there."""
     for row in rows:
         tx.audit.append(row, code)
 
@@ -237,7 +237,7 @@ Place = TypeVar("Place")
 
 
 def move_space(source: SealedStore, target: Store, space: WholeSpace) -> Iterator[int]:
-    """Says again and again how many of its entries are over."""
+    """Moves one space, and yields the number of its entries copied so far."""
     store, id, keys = source.store, space.row.id, source.keyring.of(space.row.id)
     target.write(partial(_begin, source=store, space=space))
     _drop_changed(store, target, id)
@@ -256,7 +256,7 @@ def move_space(source: SealedStore, target: Store, space: WholeSpace) -> Iterato
 
 
 def same_access(source: Store, target: Store, space: UUID) -> bool:
-    """Who may read the space, and with which keys."""
+    """Compares keys, grants and access list of a space."""
     return (
         source.keys.of(space) == target.keys.of(space)
         and sorted(source.grants.on(space)) == sorted(target.grants.on(space))
@@ -265,7 +265,8 @@ def same_access(source: Store, target: Store, space: UUID) -> bool:
 
 
 def put_access(tx: Transaction, source: Store, space: UUID) -> None:
-    """None of it moves a counter of the space. What an earlier move brought and the source no longer has goes."""
+    """Copies keys, grants and access list, and removes those that the source no longer has. No counter of the space
+    shows their changes."""
     keys, grants = source.keys.of(space), source.grants.on(space)
     for key in set(tx.keys.of(space)).difference(keys):
         tx.keys.delete(space, key.key_id)
@@ -292,7 +293,8 @@ def _end(tx: Transaction, space: WholeSpace) -> None:
 
 
 def _drop_changed(source: Store, target: Store, space: UUID) -> None:
-    """Before anything comes: a changed entry may stand in the way of a new one by its key."""
+    """Drops rows of an earlier try that differ. It comes first, because a changed entry may hold the key of a new
+    one."""
     for entries in entries_of(target, space):
         ours = set(source.entries.by_numbers(space, [row.number for row in entries]))
         _drop(target, space, {row.number for row in entries if row not in ours})
@@ -335,7 +337,7 @@ def _put_entries(tx: Transaction, space: UUID, keys: SpaceKeys, rows: Sequence[E
 
 
 def _bring_revisions(target: Store, space: UUID, rows: Sequence[RevisionRow]) -> None:
-    """Nothing is there that the source does not have, so that a page of it reaches as far as these rows do."""
+    """Adds missing revisions. The target has none that the source lacks, so a page of it covers these rows."""
     before = rows[0].number, rows[0].revision - 1
     there = set(target.copies.revisions(space, before, PAGE))
     missing = [row for row in rows if row not in there]
@@ -362,14 +364,14 @@ def _bring_derived(
 
 
 def _made_from(row: DerivedRow) -> tuple[int, int, int]:
-    """What it is derived from; its seal is another one in every store."""
+    """The identity of a derived row without its seal, which differs between stores."""
     return row.number, row.revision, row.key_id
 
 
 def _put_derived(
     tx: Transaction, space: UUID, keys: SpaceKeys, rows: Sequence[DerivedRow], compared_there: bool
 ) -> None:
-    """What does not open is derived again."""
+    """Copies derived rows; those that do not open are derived again later."""
     for row in rows:
         key = keys.get(row.key_id)
         carried = None if key is None else reseal_features(key, key, row, compared_there=compared_there)

@@ -1,4 +1,4 @@
-"""Numbered steps from nothing to today's schema, as a backend's `migrations` folder holds them."""
+"""Migrations: numbered SQL files, in the `migrations` folder of each backend. Never edit a released one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class Step(NamedTuple):
     sql: str
 
 
-def read_steps(package: str) -> list[Step]:
-    """In order."""
-    found = []
-    for file in resources.files(package).iterdir():
+def read_steps(backend: str) -> list[Step]:
+    """The migrations of a backend's package, in order."""
+    steps = []
+    for file in resources.files(backend).joinpath("migrations").iterdir():
         if file.name.endswith(".sql"):
             number, _, name = file.name.removesuffix(".sql").partition("_")
-            found.append(Step(int(number), name, file.read_text(encoding="utf-8")))
-    return sorted(found)
+            steps.append(Step(int(number), name, file.read_text(encoding="utf-8")))
+    return sorted(steps)

@@ -1,5 +1,5 @@
-"""How a proposal is sealed: the call, the text shown and the circumstances of who asked, under the key of the store,
-bound to the columns beside it."""
+"""Seals proposals: the call, the text shown and the caller, under the key of the store, bound to the columns beside
+them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from holdfast.domain.space import SpaceKind, SpaceName
 from holdfast.storage.sealed_store import SealedStore
 
 
-class Asked(NamedTuple):
-    """What is sealed."""
+class ProposedCall(NamedTuple):
+    """The sealed part of a proposal."""
 
     what: str
     arguments: Mapping[str, Any]
@@ -24,28 +24,30 @@ class Asked(NamedTuple):
     space: SpaceName
 
 
-def seal_proposal(sealed: SealedStore, row: ProposalRow, asked: Asked) -> ProposalRow:
+def seal_proposal(sealed: SealedStore, row: ProposalRow, call: ProposedCall) -> ProposalRow:
     plain = json.dumps(
         {
-            "what": asked.what,
-            "arguments": asked.arguments,
-            "shown": asked.shown,
-            "caller": _of_caller(asked.caller),
-            "space": [asked.space.kind.label, asked.space.ref, _of_principal(asked.space.owner)],
+            "what": call.what,
+            "arguments": call.arguments,
+            "shown": call.shown,
+            "caller": _of_caller(call.caller),
+            "space": [call.space.kind.label, call.space.ref, _of_principal(call.space.owner)],
         }
     ).encode()
     return row._replace(sealed=seal_blob(sealed.store_key, _bound(row), plain))
 
 
-def open_proposal(sealed: SealedStore, row: ProposalRow) -> Asked | None:
-    """None when it was answered, or changed outside the engine."""
+def open_proposal(sealed: SealedStore, row: ProposalRow) -> ProposedCall | None:
+    """Opens a proposal; None when it was answered, or changed outside the engine."""
     plain = unseal_blob(sealed.store_key, _bound(row), row.sealed)
     if plain is None:
         return None
-    said = json.loads(plain)
-    kind, ref, owner = said["space"]
+    fields = json.loads(plain)
+    kind, ref, owner = fields["space"]
     space = SpaceName(SpaceKind[kind.upper()], ref, _to_principal(owner))
-    return Asked(said["what"], said["arguments"], said["shown"], _to_caller(said["caller"]), space)
+    return ProposedCall(
+        fields["what"], fields["arguments"], fields["shown"], _to_caller(fields["caller"]), space
+    )
 
 
 def _bound(row: ProposalRow) -> bytes:
@@ -70,17 +72,17 @@ def _of_caller(caller: Caller) -> dict[str, Any]:
     }
 
 
-def _to_caller(said: dict[str, Any]) -> Caller:
-    principal = _to_principal(said["principal"])
+def _to_caller(fields: dict[str, Any]) -> Caller:
+    principal = _to_principal(fields["principal"])
     assert principal is not None
-    sets = {name: frozenset(said[name]) for name in ("chats", "teams", "roles")}
-    people = {name: _to_principal(said.get(name)) for name in ("session_user", "owner")}
-    return Caller(**said | sets | people | {"principal": principal})
+    sets = {name: frozenset(fields[name]) for name in ("chats", "teams", "roles")}
+    people = {name: _to_principal(fields[name]) for name in ("session_user", "owner")}
+    return Caller(**fields | sets | people | {"principal": principal})
 
 
 def _of_principal(principal: Principal | None) -> list[str] | None:
     return None if principal is None else [principal.kind.value, principal.id]
 
 
-def _to_principal(said: list[str] | None) -> Principal | None:
-    return None if said is None else Principal(PrincipalKind(said[0]), said[1])
+def _to_principal(fields: list[str] | None) -> Principal | None:
+    return None if fields is None else Principal(PrincipalKind(fields[0]), fields[1])

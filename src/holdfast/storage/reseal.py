@@ -1,4 +1,4 @@
-"""Sealing and blinding rows anew under another key of their space; content, revisions and times stay."""
+"""Seals and blinds rows under another key of their space; content, revisions and times stay."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.storage.row_codec import labels_of, open_entry, open_revision_whol
 
 
 def reseal_entries(tx: Transaction, space: UUID, old: DataKey, new: DataKey, limit: int) -> int:
-    """One batch of heads; 0 when none is left under the old key."""
+    """Reseals one batch of heads; returns 0 when none is left under the old key."""
     rows = tx.entries.sealed_with(space, old.key_id, 0, limit)
     for row in rows:
         entry = open_entry(old, row)
@@ -50,7 +50,7 @@ def reseal_revisions(tx: Transaction, space: UUID, old: DataKey, new: DataKey, l
 def reseal_derived(
     tx: Transaction, space: UUID, old: DataKey, new: DataKey, limit: int, *, compared_there: bool
 ) -> int:
-    """What does not open is dropped: it can be derived again."""
+    """Reseals derived rows, and drops those that do not open: they can be derived again."""
     rows = tx.derived.sealed_with(space, old.key_id, limit)
     for row in rows:
         resealed = reseal_features(old, new, row, compared_there=compared_there)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.contracts.rows import (
@@ -29,22 +29,20 @@ from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal, PrincipalKind
 
 PREFIX_LEVELS = 8
-"""Slash-prefixes kept a key; deeper ones are found under the eighth and filtered after opening."""
+"""Slash-prefixes stored for each key; deeper ones are found under the eighth and filtered after opening."""
 
 _HEAD = struct.Struct(">4sI16sIB16sB16sBIQQqq?q?qII")
 _HEAD_FORMAT = b"HFe1"
 _REVISION = struct.Struct(">4sI16sIIQq?qI")
 _REVISION_FORMAT = b"HFr1"
 _GRANT = struct.Struct(">16s16s16sBqq")
-_ROOMS = {partition.value: partition for partition in Partition}
+_PARTITIONS = {partition.value: partition for partition in Partition}
 _NEVER = -1
 _SHOWN = ALWAYS_INJECT | ENCRYPTED | QUARANTINED
 _FLAGS = [
     (flags & ALWAYS_INJECT != 0, flags & ENCRYPTED != 0, flags & QUARANTINED != 0)
     for flags in range(_SHOWN + 1)
 ]
-_tuple = tuple.__new__
-"""Makes a named tuple without the function Python puts before it, at half its price."""
 _NAME_HEAD = mark_head(Partition.FILES, "name")
 _MARK_HEADS = {
     room: (mark_head(room, "prefix"), mark_head(room, "category"), mark_head(room, "tag"))
@@ -52,40 +50,35 @@ _MARK_HEADS = {
 }
 
 
-def _head_bound(key: DataKey, columns: tuple[Any, ...]) -> bytes:
-    """What the seal of a head is bound to: the space, and every column but the seal itself. An absent time is told from
-    every time, and a short or long blind from the one that padding or cutting would make of it."""
-    (
-        number, partition, owner, name, revision, born, seq, created_us, updated_us, expires_us, trashed_us,
-        flags, length, key_id, labels,
-    ) = columns  # fmt: skip
-    bound: bytes = _HEAD.pack(
+def _entry_aad(key: DataKey, row: EntryRow) -> bytes:
+    """The associated data of an entry's seal: the space, and every column but the seal. Flags tell absent times from
+    every time, and lengths tell blinds from padded or cut ones."""
+    packed = _HEAD.pack(
         _HEAD_FORMAT,
-        key_id,
+        row.key_id,
         key.space_bytes,
-        number,
-        partition,
-        owner,
-        len(owner),
-        name,
-        len(name),
-        revision,
-        born,
-        seq,
-        created_us,
-        updated_us,
-        expires_us is not None,
-        expires_us or 0,
-        trashed_us is not None,
-        trashed_us or 0,
-        flags,
-        length,
+        row.number,
+        row.partition,
+        row.owner,
+        len(row.owner),
+        row.key,
+        len(row.key),
+        row.revision,
+        row.born,
+        row.seq,
+        row.created_us,
+        row.updated_us,
+        row.expires_us is not None,
+        row.expires_us or 0,
+        row.trashed_us is not None,
+        row.trashed_us or 0,
+        row.flags,
+        row.length,
     )
-    bound += labels
-    return bound
+    return packed + row.labels
 
 
-def _revision_bound(key: DataKey, row: RevisionRow) -> bytes:
+def _revision_aad(key: DataKey, row: RevisionRow) -> bytes:
     return _REVISION.pack(
         _REVISION_FORMAT,
         row.key_id,
@@ -101,20 +94,12 @@ def _revision_bound(key: DataKey, row: RevisionRow) -> bytes:
 
 
 def seal_entry(key: DataKey, row: EntryRow, owner: Principal, content: Content) -> EntryRow:
-    """The row with its seal; after any change of a column it has to be sealed anew."""
-    return sealed_row(key, row[:-1], owner, content)
-
-
-def sealed_row(key: DataKey, columns: tuple[Any, ...], owner: Principal, content: Content) -> EntryRow:
-    """The row that has these columns, which are all but its seal."""
-    sealed: EntryRow = _tuple(
-        EntryRow, (*columns, seal(key, _head_bound(key, columns), pack(owner, content)))
-    )
-    return sealed
+    """Returns the row with its seal. A change of any column needs a new seal."""
+    return row._replace(sealed=seal(key, _entry_aad(key, row), pack(owner, content)))
 
 
 def seal_revision(key: DataKey, row: RevisionRow, owner: Principal, content: Content) -> RevisionRow:
-    return row._replace(sealed=seal(key, _revision_bound(key, row), pack(owner, content)))
+    return row._replace(sealed=seal(key, _revision_aad(key, row), pack(owner, content)))
 
 
 def grant_code(store_key: DataKey, row: GrantRow) -> bytes:
@@ -133,16 +118,16 @@ def agent_code(store_key: DataKey, row: AgentRow) -> bytes:
 
 
 def open_agent(store_key: DataKey, row: AgentRow | None) -> AgentSettings:
-    """A line that was changed outside the engine switches off what it was about."""
+    """Opens the settings of an agent: all on without a row, all off when the row was changed outside the engine."""
     if row is None:
         return ALL_ON
     return AgentSettings(*row[2:7]) if agent_code(store_key, row) == row.mac else ALL_OFF
 
 
 def open_entry(key: DataKey, row: EntryRow) -> Entry | None:
-    """The entry, or None when the row was changed or its body does not open."""
+    """Returns the entry, or None when the row was changed or its body does not open."""
     try:
-        plain = unseal(key, _head_bound(key, row[:-1]), row.sealed)
+        plain = unseal(key, _entry_aad(key, row), row.sealed)
     except struct.error:
         return None  # values out of range were never written by the engine
     if plain is None:
@@ -152,50 +137,61 @@ def open_entry(key: DataKey, row: EntryRow) -> Entry | None:
 
 
 def entry_of(space: UUID, row: EntryRow, owner: Principal, content: Content) -> Entry:
-    number, partition, _, _, revision, _, _, created_us, updated_us, expires_us, trashed_us, flags = row[:12]
-    always_inject, encrypted, quarantined = _FLAGS[flags & _SHOWN]
-    return _tuple(
-        Entry,
-        (
-            space,
-            number,
-            owner,
-            _ROOMS[partition],
-            revision,
-            content,
-            created_us,
-            updated_us,
-            expires_us,
-            trashed_us,
-            always_inject,
-            encrypted,
-            quarantined,
-        ),
+    always_inject, encrypted, quarantined = _FLAGS[row.flags & _SHOWN]
+    # By position, in this module alone: with keywords a list of 1,000 entries takes 8 % longer (`bench reads`).
+    return Entry(
+        space,
+        row.number,
+        owner,
+        _PARTITIONS[row.partition],
+        row.revision,
+        content,
+        row.created_us,
+        row.updated_us,
+        row.expires_us,
+        row.trashed_us,
+        always_inject,
+        encrypted,
+        quarantined,
     )
 
 
 def open_revision(key: DataKey | None, row: RevisionRow) -> Revision:
-    """What does not open is shown without content: it is locked, not absent."""
+    """Opens a revision; one that does not open is locked and has no content."""
     whole = None if key is None else open_revision_whole(key, row)
     content = None if whole is None else whole[1]
-    always, encrypted = row.flags & ALWAYS_INJECT != 0, row.flags & ENCRYPTED != 0
-    quarantined = row.flags & QUARANTINED != 0
-    return Revision(row.revision, row.updated_us, row.expires_us, always, encrypted, content, quarantined)
+    always_inject, encrypted, quarantined = _FLAGS[row.flags & _SHOWN]
+    return Revision(
+        revision=row.revision,
+        updated_us=row.updated_us,
+        expires_us=row.expires_us,
+        always_inject=always_inject,
+        encrypted=encrypted,
+        content=content,
+        quarantined=quarantined,
+    )
 
 
 def open_revision_whole(key: DataKey, row: RevisionRow) -> tuple[Principal, Content] | None:
     try:
-        bound = _revision_bound(key, row)
+        aad = _revision_aad(key, row)
     except struct.error:
         return None
-    plain = unseal(key, bound, row.sealed)
+    plain = unseal(key, aad, row.sealed)
     return None if plain is None else unpack(plain)
 
 
 def superseded(key: DataKey, row: EntryRow, entry: Entry) -> RevisionRow:
-    """A head as it goes into history, sealed anew: history has columns of its own."""
+    """The row of a former head in the history, with a seal over the columns of a revision."""
     revision = RevisionRow(
-        row.number, row.revision, row.seq, row.updated_us, row.expires_us, row.flags, row.key_id, b""
+        number=row.number,
+        revision=row.revision,
+        seq=row.seq,
+        updated_us=row.updated_us,
+        expires_us=row.expires_us,
+        flags=row.flags,
+        key_id=row.key_id,
+        sealed=b"",
     )
     return seal_revision(key, revision, entry.owner, entry.content)
 
@@ -213,7 +209,7 @@ def labels_of(key: DataKey, partition: Partition, content: Content) -> bytes:
 
 
 def name_label(key: DataKey, name: str) -> bytes:
-    """What all spellings of a file's name have in common."""
+    """The label that all spellings of a file's name share."""
     return blind_marks(key, [_NAME_HEAD + folded(name)])
 
 
@@ -222,12 +218,12 @@ def prefix_label(key: DataKey, partition: int, namespace: str, prefix: str) -> b
 
 
 def whole_namespace(namespace: str) -> str:
-    """What the label of all that is in a namespace is made of; the unnamed one has none."""
+    """The mark behind the label of a whole namespace; the unnamed namespace has none."""
     return f"{namespace}\0"
 
 
 def slash_prefixes(name: str) -> list[str]:
-    """`a/b/c` lies under `a/` and `a/b/`."""
+    """The prefixes `a/` and `a/b/` of `a/b/c`."""
     prefixes: list[str] = []
     end = name.find("/")
     while end >= 0 and len(prefixes) < PREFIX_LEVELS:
@@ -237,41 +233,40 @@ def slash_prefixes(name: str) -> list[str]:
 
 
 _ENDS = struct.Struct(">II")
-"""Where the two parts of the header end."""
+"""The ends of the two parts of the header."""
 _CHANGES = {change.value: change for change in Change}
 _SOURCES = {source.value: source for source in Source}
 _KINDS = {kind.value: kind for kind in PrincipalKind}
 _BETWEEN = "\0"
 _BETWEEN_TAGS = "\x1f"
 _NO_CIRCUMSTANCES = (None, None, None, Change.CREATED, None, (), "")
-"""What most notes have: neither conversation, speaker nor time, no change yet, no source. It is left out."""
+"""The circumstances of most notes, which are left out: no conversation, speaker or time, no change yet, no source."""
+_FIRST_CIRCUMSTANCE = Content._fields.index("conversation")
 _KNOWN_WRITERS = 1_024
 
 
 def pack(owner: Principal, content: Content) -> bytes:
-    (
-        key, body, writer, namespace, hint, media_type, category, tags, conversation, speaker, at_us, change, restores,
-        derived_from, removed_by,
-    ) = content  # fmt: skip
-    who = _who_part(owner, writer)
-    media = "" if media_type == TEXT else media_type
-    what = _joined(key, namespace, hint, media, category, _BETWEEN_TAGS.join(tags))
-    if (conversation, speaker, at_us, change, restores, derived_from, removed_by) != _NO_CIRCUMSTANCES:
-        what += _BETWEEN.encode() + _joined(
-            conversation or "",
-            speaker or "",
-            "" if at_us is None else str(at_us),
-            change.value,
-            "" if restores is None else str(restores),
-            _BETWEEN_TAGS.join(derived_from),
-            removed_by,
+    """The plain bytes of a body: two offsets, the author, the fields, then the value."""
+    author = _packed_author(owner, content.provenance)
+    media_type = "" if content.media_type == TEXT else content.media_type
+    tags = _BETWEEN_TAGS.join(content.tags)
+    fields = _joined(content.key, content.namespace, content.hint, media_type, content.category, tags)
+    if content[_FIRST_CIRCUMSTANCE:] != _NO_CIRCUMSTANCES:
+        fields += _BETWEEN.encode() + _joined(
+            content.conversation or "",
+            content.speaker or "",
+            "" if content.at_us is None else str(content.at_us),
+            content.change.value,
+            "" if content.restores is None else str(content.restores),
+            _BETWEEN_TAGS.join(content.derived_from),
+            content.removed_by,
         )
-    who_ends = _ENDS.size + len(who)
-    return _ENDS.pack(who_ends, who_ends + len(what)) + who + what + body
+    author_ends = _ENDS.size + len(author)
+    return _ENDS.pack(author_ends, author_ends + len(fields)) + author + fields + content.body
 
 
 @lru_cache(_KNOWN_WRITERS)
-def _who_part(owner: Principal, writer: Provenance) -> bytes:
+def _packed_author(owner: Principal, writer: Provenance) -> bytes:
     return _joined(
         owner.kind,
         owner.id,
@@ -291,52 +286,51 @@ def _joined(*fields: str) -> bytes:
 
 
 def unpack(plain: bytes) -> tuple[Principal, Content]:
-    who_ends, what_ends = _ENDS.unpack_from(plain)
-    owner, provenance = _who(plain[_ENDS.size : who_ends])
-    key, namespace, hint, media, category, tags, *others = plain[who_ends:what_ends].decode().split(_BETWEEN)
-    circumstances = _circumstances(*others) if others else _NO_CIRCUMSTANCES
-    content = _tuple(
-        Content,
-        (
-            key,
-            plain[what_ends:],
-            provenance,
-            namespace,
-            hint,
-            media or TEXT,
-            category,
-            tuple(tags.split(_BETWEEN_TAGS)) if tags else (),
-            *circumstances,
-        ),
+    author_ends, fields_end = _ENDS.unpack_from(plain)
+    owner, provenance = _author(plain[_ENDS.size : author_ends])
+    key, namespace, hint, media, category, tags, *others = (
+        plain[author_ends:fields_end].decode().split(_BETWEEN)
     )
-    return owner, content
+    # By position, as in `entry_of`.
+    content = Content(
+        key,
+        plain[fields_end:],
+        provenance,
+        namespace,
+        hint,
+        media or TEXT,
+        category,
+        tuple(tags.split(_BETWEEN_TAGS)) if tags else (),
+    )
+    return owner, _with_circumstances(content, *others) if others else content
 
 
 @lru_cache(_KNOWN_WRITERS)
-def _who(part: bytes) -> tuple[Principal, Provenance]:
-    """Remembered, because the entries of a space have few writers."""
+def _author(part: bytes) -> tuple[Principal, Provenance]:
+    """Unpacks owner and provenance. Cached, because the entries of a space have few writers."""
     kind, subject, by, door, source, conversation, run = part.decode().split(_BETWEEN)
     provenance = Provenance(by, door, _SOURCES[source], conversation or None, run or None)
     return Principal(_KINDS[kind], subject), provenance
 
 
-def _circumstances(
+def _with_circumstances(
+    content: Content,
     conversation: str,
     speaker: str,
     at: str,
     change: str,
     restores: str,
-    derived_from: str = "",
-    removed_by: str = "",
-) -> tuple[str | None, str | None, int | None, Change, int | None, tuple[str, ...], str]:
-    return (
-        conversation or None,
-        speaker or None,
-        int(at) if at else None,
-        _CHANGES[change],
-        int(restores) if restores else None,
-        tuple(derived_from.split(_BETWEEN_TAGS)) if derived_from else (),
-        removed_by,
+    derived_from: str,
+    removed_by: str,
+) -> Content:
+    return content._replace(
+        conversation=conversation or None,
+        speaker=speaker or None,
+        at_us=int(at) if at else None,
+        change=_CHANGES[change],
+        restores=int(restores) if restores else None,
+        derived_from=tuple(derived_from.split(_BETWEEN_TAGS)) if derived_from else (),
+        removed_by=removed_by,
     )
 
 

@@ -1,5 +1,4 @@
-"""The only place where readable text meets storage: opens rows into entries, and names into principals and spaces.
-Writing is `sealed_transaction`."""
+"""The boundary of readable text: opens stored rows as entries, principals and spaces. `sealed_transaction` writes."""
 
 from __future__ import annotations
 
@@ -13,6 +12,7 @@ from operator import itemgetter
 from typing import NamedTuple, TypeVar
 from uuid import UUID
 
+from holdfast.bounded_cache import BoundedCache
 from holdfast.contracts.rows import (
     STORE,
     EntryRow,
@@ -51,16 +51,14 @@ KNOWN_NAMES = 50_000
 _PRIVATE = frozenset(partition.value for partition in OWNER_ONLY_IN_USER_SPACES)
 _NONE_PRIVATE: frozenset[int] = frozenset()
 _USER_SPACE = SpaceKind.USER
-"""Named here, because looking up a member of an enum runs Python code, and every read asks for this one."""
-_tuple = tuple.__new__
-"""Makes a named tuple without the function Python puts before it, at half its price."""
+"""A constant, because looking up a member of an enum runs Python code."""
 
 log = logging.getLogger("holdfast")
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which entries: all conditions must hold; `prefix` is literal."""
+    """Conditions on entries, which must all hold; `prefix` is literal."""
 
     namespace: str | None = None
     prefix: str = ""
@@ -78,7 +76,7 @@ class Filter:
 
 
 class WriteTarget(NamedTuple):
-    """A space made ready for a write: its keys, and what must be stored with the write because it is new."""
+    """A space ready for a write: its keys, and the rows that must be stored with the write because they are new."""
 
     space: Space
     keys: SpaceKeys
@@ -92,16 +90,16 @@ class WriteTarget(NamedTuple):
 
 
 class OpenedRow(NamedTuple):
-    """A row and what it says; `entry` is None when the row is locked."""
+    """A row and its entry, which is None when the row is locked."""
 
     row: EntryRow
     entry: Entry | None
 
 
 class PageRow(NamedTuple):
-    """A head in a page, with its place in the order of that page."""
+    """An opened row in a page, with its position in the order of that page."""
 
-    place: int
+    position: int
     row: EntryRow
     entry: Entry | None
 
@@ -112,13 +110,13 @@ class SealedStore:
         self.keyring = keyring
         self.store_key = store_key
         self.log_end = b""
-        """The code of the audit log's end as this process left it: what is found to be so needs no check."""
-        self._blinds: dict[Principal, bytes] = {}
-        self._codes: dict[int, bytes] = {}
-        self._names: dict[bytes, Principal] = {}
-        self._spaces: dict[SpaceName, Space] = {}
-        self._own: dict[Principal, Space] = {}
-        self._opened: dict[SpaceRow, Space] = {}
+        """The code of the audit log's end as this process left it; a log that still ends there needs no check."""
+        self._blinds: BoundedCache[Principal, bytes] = BoundedCache(KNOWN_NAMES)
+        self._codes: BoundedCache[int, bytes] = BoundedCache(KNOWN_NAMES)
+        self._names: BoundedCache[bytes, Principal] = BoundedCache(KNOWN_NAMES)
+        self._spaces: BoundedCache[SpaceName, Space] = BoundedCache(KNOWN_NAMES)
+        self._own: BoundedCache[Principal, Space] = BoundedCache(KNOWN_NAMES)
+        self._opened: BoundedCache[SpaceRow, Space] = BoundedCache(KNOWN_NAMES)
 
     def close(self) -> None:
         self.store.close()
@@ -129,30 +127,25 @@ class SealedStore:
         blind = self._blinds.get(principal)
         if blind is None:
             blind = blind_name(self.store_key, "principal", principal.kind.value, principal.id)
-            if len(self._blinds) >= KNOWN_NAMES:
-                self._blinds.clear()
             self._blinds[principal] = blind
         return blind
 
     def space_code(self, space: UUID) -> bytes:
-        """A space as the audit log names it."""
+        """The id of a space in the audit log."""
         code = self._codes.get(space.int)
         if code is None:
-            code = fingerprint(self.store_key, space.bytes)
-            if len(self._codes) >= KNOWN_NAMES:
-                self._codes.clear()
-            self._codes[space.int] = code
+            code = self._codes[space.int] = fingerprint(self.store_key, space.bytes)
         return code
 
     def blind_member(self, member: str) -> bytes:
-        """A line of an access list: `user:alice`, `team:platform`."""
+        """The blind id of a member of an access list, such as `user:alice` or `team:platform`."""
         return blind_name(self.store_key, "member", member)
 
     def blind_space(self, name: SpaceName) -> bytes:
         return blind_name(self.store_key, "space", *name.parts())
 
     def principal(self, blind: bytes) -> Principal | None:
-        """The readable principal, or None when it was never stored or does not open."""
+        """Returns the readable principal, or None when it was never stored or does not open."""
         known = self._names.get(blind)
         if known is None:
             sealed = self.store.names.get(blind)
@@ -161,22 +154,19 @@ class SealedStore:
                 return None
             kind, _, subject = plain.decode().partition(":")
             known = Principal(PrincipalKind(kind), subject)
-            if len(self._names) >= KNOWN_NAMES:
-                self._names.clear()
             self._names[blind] = known
         return known
 
     def own_space(self, principal: Principal) -> Space | None:
-        """The principal's own space, once it is stored."""
+        """Returns the principal's own space, or None before it is stored."""
         space = self._own.get(principal)
         if space is None and (space := self.space_named(own_space(principal))) is not None:
-            if len(self._own) >= KNOWN_NAMES:
-                self._own.clear()
             self._own[principal] = space
         return space
 
     def space_named(self, name: SpaceName) -> Space | None:
-        """Spaces with an owner never change and are remembered; chats and systems are looked up each time."""
+        """Returns a stored space. Those with an owner never change and are cached; chats and systems are read each
+        time."""
         known = self._spaces.get(name)
         if known is not None:
             return known
@@ -187,8 +177,6 @@ class SealedStore:
         if space.name != name:
             raise Locked("The name of this space was changed outside the engine.")
         if name.owner is not None:
-            if len(self._spaces) >= KNOWN_NAMES:
-                self._spaces.clear()
             self._spaces[name] = space
         return space
 
@@ -197,12 +185,12 @@ class SealedStore:
         return None if row is None else self._try_open(row)
 
     def spaces_of(self, owner: Principal) -> list[Space]:
-        """Those that open; one whose row was changed is left out and breaks no list."""
+        """Returns the spaces of an owner, without those whose row was changed outside the engine."""
         opened = (self._try_open(row) for row in self.store.spaces.owned_by(self.blind(owner)))
         return [space for space in opened if space is not None]
 
     def membership(self, space: UUID, members: Sequence[str]) -> Level | None:
-        """The highest level a list gives to one of these names; a line that was changed in the file gives nothing."""
+        """Returns the highest level an access list gives to these names. A line changed in the file gives nothing."""
         rows = self.store.members.levels(space, [self.blind_member(name) for name in members])
         levels = [Level(row.level) for row in rows if member_code(self.store_key, space, row) == row.mac]
         return max(levels, default=None)
@@ -214,8 +202,8 @@ class SealedStore:
         row = MemberRow(self.blind_member(member), level, b"")
         return row._replace(mac=member_code(self.store_key, space, row))
 
-    def place(self, space: Space, now: int) -> WriteTarget:
-        """Readies a space for a write. Raises Locked when its key is not configured."""
+    def write_target(self, space: Space, now: int) -> WriteTarget:
+        """Prepares a space for a write. Raises Locked when its key is not configured."""
         if not space.stored:
             key, key_row = self.keyring.mint(space.id, 1, now)
             return WriteTarget(space, SpaceKeys({1: key}, (1,), 1), self._space_row(space), key_row)
@@ -224,21 +212,20 @@ class SealedStore:
             key, key_row = self.keyring.mint(space.id, keys.writes + 1, now)
             renewed = SpaceKeys({**keys.readable, key.key_id: key}, (*keys.known, key.key_id), key.key_id)
             return WriteTarget(space, renewed, new_key=key_row)
-        place: WriteTarget = _tuple(WriteTarget, (space, keys, None, None))
-        return place
+        return WriteTarget(space, keys)
 
     def _space_row(self, space: Space) -> SpaceRow:
         owner = space.owner
         plain = json.dumps([space.ref, None if owner is None else [owner.kind.value, owner.id]]).encode()
         row = SpaceRow(
-            space.id,
-            space.kind,
-            self.blind_space(space.name),
-            None if owner is None else self.blind(owner),
-            space.listed,
-            1,
-            space.created_us,
-            b"",
+            id=space.id,
+            kind=space.kind,
+            name=self.blind_space(space.name),
+            owner=None if owner is None else self.blind(owner),
+            listed=space.listed,
+            key_id=1,
+            created_us=space.created_us,
+            sealed=b"",
         )
         return row._replace(sealed=seal_blob(self.store_key, _space_purpose(row), plain))
 
@@ -250,13 +237,10 @@ class SealedStore:
             return None
 
     def open_space(self, row: SpaceRow) -> Space:
-        """Remembered by the whole row: one that was changed in any column is opened anew."""
+        """Opens a space. The cache goes by the whole row, so that a row changed in any column is opened again."""
         space = self._opened.get(row)
         if space is None:
-            space = self._open_space(row)
-            if len(self._opened) >= KNOWN_NAMES:
-                self._opened.clear()
-            self._opened[row] = space
+            space = self._opened[row] = self._open_space(row)
         return space
 
     def _open_space(self, row: SpaceRow) -> Space:
@@ -270,13 +254,14 @@ class SealedStore:
         )
 
     def grants(self, rows: Sequence[GrantRow]) -> list[Grant]:
-        """Readable grants; one that was changed in the file, or names nobody known, gives nothing."""
+        """Opens grants, without those that were changed in the file or name nobody known."""
         opened = []
         for row in rows:
             grantee, granter = self.principal(row.grantee), self.principal(row.granted_by)
             if grantee and granter and grant_code(self.store_key, row) == row.mac:
-                grant = Grant(row.space, grantee, Level(row.level), granter, row.created_us, row.expires_us)
-                opened.append(grant)
+                opened.append(
+                    Grant(row.space, grantee, Level(row.level), granter, row.created_us, row.expires_us)
+                )
         return opened
 
     def grants_held(self, space: UUID, principal: Principal, reads: GrantReads | None = None) -> list[Grant]:
@@ -287,28 +272,26 @@ class SealedStore:
     def visible(
         self, space: Space, viewer: Principal, partitions: tuple[Partition, ...], now: int
     ) -> Visible:
-        """What a principal may see of some rooms of a space."""
+        """The part of a space that a principal may see of these partitions."""
         private = _PRIVATE if space.name.kind is _USER_SPACE else _NONE_PRIVATE
-        blind = self._blinds.get(viewer) or self.blind(viewer)
-        return _tuple(Visible, (space.id, partitions, blind, now, private))
+        return Visible(space.id, partitions, self.blind(viewer), now, private)
 
     def by_key(self, visible: Visible, namespace: str, key: str) -> list[OpenedRow]:
-        """Live entries with this key, newest change first. A miss is believed only after a fresh look at the keys."""
+        """Returns live entries with this key, newest change first. After a miss the keys are read again."""
         reads, keys = self.store.entries, self.keyring.of(visible.space)
-        if keys.readable and (heads := self.heads_by_key(reads, keys, visible, namespace, key)):
+        if keys.readable and (heads := self.rows_by_key(reads, keys, visible, namespace, key)):
             return heads
         fresh = self.keyring.look_again(visible.space)
         if fresh is keys and keys.readable:
             return []
-        return self.heads_by_key(reads, fresh, visible, namespace, key)
+        return self.rows_by_key(reads, fresh, visible, namespace, key)
 
-    def heads_by_key(
+    def rows_by_key(
         self, reads: EntryReads, keys: SpaceKeys, visible: Visible, namespace: str, key: str
     ) -> list[OpenedRow]:
         if not keys.readable:
             raise Locked
-        rows = reads.by_key(visible, keys.blinds(namespace, key))
-        return [self.head(keys, rows[0])] if len(rows) == 1 else [self.head(keys, row) for row in rows]
+        return [self.open_row(keys, row) for row in reads.by_key(visible, keys.blinds(namespace, key))]
 
     def by_number(
         self, visible: Visible, number: int, *, trashed: bool = False, reads: EntryReads | None = None
@@ -316,20 +299,20 @@ class SealedStore:
         reads, keys = reads or self.store.entries, self.keyring.of(visible.space)
         find = reads.trashed_by_number if trashed else reads.by_number
         row = find(visible, number)
-        return None if row is None else self.head(keys, row)
+        return None if row is None else self.open_row(keys, row)
 
-    def head(self, keys: SpaceKeys, row: EntryRow) -> OpenedRow:
-        """`keys` are best taken before the row was read: a rotation that ended in between destroyed the older ones, and
-        a newer one is looked for here."""
+    def open_row(self, keys: SpaceKeys, row: EntryRow) -> OpenedRow:
+        """Opens a row. Take `keys` before reading it: a rotation that ends in between destroys older keys, while a
+        newer one is looked up here."""
         key = keys.readable.get(row.key_id) or self._newer_key(keys, row.key_id)
         entry = None if key is None else open_entry(key, row)
         if entry is None and key is not None:
             log.warning("an entry in space %s was changed outside the engine; it is locked", key.space)
-        return _tuple(OpenedRow, (row, entry))
+        return OpenedRow(row, entry)
 
     def under_every_key(self, space: UUID, read: Callable[[list[DataKey]], T]) -> T:
-        """What `read` finds under the blind values of these keys. It is read again when the keys changed meanwhile: a
-        rotation moves rows only when every process has had the time to ask for both."""
+        """Returns the result of `read` under all keys of a space, and reads again when they changed meanwhile. A
+        rotation moves rows only after every process has had the time to read under both keys."""
         while True:
             keys = self.keyring.of(space)
             found = read(keys.all())
@@ -337,40 +320,41 @@ class SealedStore:
                 return found
 
     def _newer_key(self, keys: SpaceKeys, key_id: int) -> DataKey | None:
-        """One that a rotation published since these keys were taken."""
+        """Returns a key that a rotation published since these keys were taken."""
         if not keys.readable or key_id <= max(keys.known):
             return None
         space = next(iter(keys.readable.values())).space
         return self.keyring.look_again(space).get(key_id)
 
-    def page(self, visible: Visible, wanted: Filter, since: int, before: int, limit: int) -> list[PageRow]:
-        """Heads below `before` in the order of their places at sequence `since`, newest first, locked ones included."""
+    def page(self, visible: Visible, filters: Filter, since: int, before: int, limit: int) -> list[PageRow]:
+        """Returns rows below `before` in their order at sequence `since`, newest first, locked ones included."""
         keys = self.keyring.look_again(visible.space)
-        labels = self._labels(keys, visible, wanted)
-        places = [(row.seq, row) for row in self.store.entries.page(visible, labels, before, limit)]
+        labels = self._labels(keys, visible, filters)
+        rows = [(row.seq, row) for row in self.store.entries.page(visible, labels, before, limit)]
         moved = self.store.entries.moved(visible, labels, since, before, limit)
         if moved:
-            places = sorted([*places, *moved], key=itemgetter(0), reverse=True)
-        return [PageRow(place, *self.head(keys, row)) for place, row in places[:limit]]
+            rows = sorted([*rows, *moved], key=itemgetter(0), reverse=True)
+        return [PageRow(position, *self.open_row(keys, row)) for position, row in rows[:limit]]
 
-    def _labels(self, keys: SpaceKeys, visible: Visible, wanted: Filter) -> list[bytes] | None:
-        """The narrowest label that covers the filter, under every key in use; None means: look at all."""
-        prefixes = slash_prefixes(wanted.prefix)[:PREFIX_LEVELS]
+    def _labels(self, keys: SpaceKeys, visible: Visible, filters: Filter) -> list[bytes] | None:
+        """Returns the narrowest label that covers the filter, under every key and partition; None without such a
+        label."""
+        prefixes = slash_prefixes(filters.prefix)[:PREFIX_LEVELS]
         label: Callable[[DataKey, int], bytes]
-        if prefixes and wanted.namespace is not None:
-            namespace, prefix = wanted.namespace, prefixes[-1]
+        if prefixes and filters.namespace is not None:
+            namespace, prefix = filters.namespace, prefixes[-1]
             label = lambda key, room: prefix_label(key, room, namespace, prefix)  # noqa: E731
-        elif (tag := wanted.tag) is not None:
+        elif (tag := filters.tag) is not None:
             label = lambda key, room: blind_label(key, room, "tag", tag)  # noqa: E731
-        elif category := wanted.category:
+        elif category := filters.category:
             label = lambda key, room: blind_label(key, room, "category", category)  # noqa: E731
         else:
             return None
         return [label(key, room) for key in keys.all() for room in visible.partitions]
 
-    def heads(self, visible: Visible, rows: Sequence[EntryRow]) -> list[OpenedRow]:
+    def open_rows(self, visible: Visible, rows: Sequence[EntryRow]) -> list[OpenedRow]:
         keys = self.keyring.of(visible.space)
-        return [self.head(keys, row) for row in rows]
+        return [self.open_row(keys, row) for row in rows]
 
     def history(self, visible: Visible, number: int, before: int, limit: int) -> list[Revision]:
         keys = self.keyring.of(visible.space)
@@ -388,12 +372,12 @@ class SealedStore:
 
     # Cursors
 
-    def seal_cursor(self, request: bytes, place: Sequence[int]) -> str:
-        sealed = seal_blob(self.store_key, b"cursor" + request, json.dumps(list(place)).encode())
+    def seal_cursor(self, request: bytes, position: Sequence[int]) -> str:
+        sealed = seal_blob(self.store_key, b"cursor" + request, json.dumps(list(position)).encode())
         return base64.urlsafe_b64encode(sealed).decode().rstrip("=")
 
     def open_cursor(self, request: bytes, cursor: str) -> list[int]:
-        """A cursor continues the very request it came from; anything else is refused."""
+        """Opens a cursor; InvalidField unless it continues the request it came from."""
         try:
             sealed = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         except (ValueError, binascii.Error, TypeError):
@@ -405,12 +389,12 @@ class SealedStore:
 
 
 def _space_purpose(row: SpaceRow) -> bytes:
-    """What a space is cannot be changed in the file without its name ceasing to open."""
+    """The purpose a space's name is sealed for: all columns that define the space."""
     return b"space" + row.id.bytes + bytes([row.kind]) + row.name + (row.owner or b"")
 
 
 def check_canary(rows: Sequence[KeyRow], masters: tuple[Master, ...], *, ephemeral: bool) -> None:
-    """The store's own key is the canary: a master that does not open it is refused before anything is written."""
+    """Raises Locked unless a master opens the store's own key. Called before anything is written."""
     if not rows:
         return
     newest = rows[-1]

@@ -1,6 +1,6 @@
-"""Vectors at rest: half precision inside the encrypted row, and rotated by a key of their space where the database
-compares them. Rotation keeps the cosines within one space; the numbers, and any comparison with another space, mean
-nothing without the key. Its limits: docs/threat-model.md."""
+"""Vectors at rest: half precision inside the sealed row, and rotated by a key of their space where the database
+compares them. Rotation keeps the cosines within one space; without the key, the numbers mean nothing. Limits:
+docs/threat-model.md."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from holdfast.crypto.keys import DataKey
 
 Floats = NDArray[np.float32]
 STORED = np.dtype("<f2")
-"""At rest half precision: a cosine changes by less than a thousandth."""
+"""Half precision at rest: a cosine changes by less than a thousandth."""
 KEPT = 64
-"""Rotations remembered: one of 384 dimensions takes 600 KB and 20 ms to make."""
+"""Rotations cached: one of 384 dimensions takes 600 KB and 20 ms to make."""
 
 
 def rotated(key: DataKey, vector: Floats) -> Floats:
@@ -26,7 +26,7 @@ def rotated(key: DataKey, vector: Floats) -> Floats:
 
 @lru_cache(KEPT)
 def _rotation(secret: bytes, dimensions: int) -> Floats:
-    """A random orthogonal matrix, the same on every machine: normal numbers from the key, made orthogonal."""
+    """A random orthogonal matrix, equal on every machine: normal numbers from the key, made orthogonal."""
     count = dimensions * dimensions
     drawn = np.frombuffer(shake_256(secret).digest(16 * count), dtype="<u8").reshape(2, count)
     uniform = ((drawn >> np.uint64(11)).astype(np.float64) + 0.5) / float(1 << 53)

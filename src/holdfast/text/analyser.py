@@ -1,6 +1,6 @@
-"""Text to terms: the one analyser behind every word index and every word query.
+"""Turns text into terms, for every word index and every word query.
 
-Pure and total: any str gives terms that encode as UTF-8. What a term weighs and how it is blinded is decided elsewhere.
+Pure and total: any str gives terms that encode as UTF-8. Weighing and blinding terms happens elsewhere.
 """
 
 import re
@@ -105,12 +105,12 @@ def analyse(text: str) -> list[str]:
 
 
 def analyse_chunk(chunk: str) -> tuple[str, ...]:
-    """The terms of a run without spaces: those of a short text are the terms of its runs, one after the other."""
+    """The terms of a run without spaces. The terms of a short text are those of its runs in order."""
     return (_cached_chunk(chunk) if len(chunk) <= _CACHED_LENGTH else _long_chunk(chunk))[0]
 
 
 def analyse_query(text: str) -> list[str]:
-    """The distinct terms to look for, in order, without stop words unless nothing else is left."""
+    """The distinct terms to search for, in order, without stop words unless nothing else is left."""
     terms: list[str] = []
     for chunk in _chunks(text):
         terms += (_cached_chunk(chunk) if len(chunk) <= _CACHED_LENGTH else _long_chunk(chunk))[1]
@@ -150,24 +150,24 @@ def _slices(chunk: str) -> Iterator[str]:
 
 
 def _analyse_chunk(chunk: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a run without spaces is indexed as, and what it looks for; the two differ only for CJK."""
+    """The terms a run without spaces is indexed by, and those it searches for; they differ only for CJK."""
     if chunk.isascii():
         terms = tuple(term for match in _ASCII_TOKEN.finditer(chunk) for term in _token(match[0]))
         return terms, terms
     indexed: list[str] = []
-    asked: list[str] = []
+    query: list[str] = []
     for match in _compiled(_TOKEN).finditer(unicodedata.normalize("NFKC", chunk).translate(_CLEAN)):
         if match["cjk"]:
             indexed += _cjk_indexed(match[0])
-            asked += _cjk_asked(match[0])
+            query += _cjk_query(match[0])
         else:
             terms = tuple(filter(None, _token(match[0])))  # a mark alone leaves nothing
             indexed += terms
-            asked += terms
-    return tuple(indexed), tuple(asked)
+            query += terms
+    return tuple(indexed), tuple(query)
 
 
-# Most words of a note were met before: a hit costs a tenth of a microsecond, a new word five. Safe between threads.
+# Most words of a note are cached: a hit costs a tenth of a microsecond, a new word five. Thread-safe.
 _cached_chunk = lru_cache(_CACHED_CHUNKS)(_analyse_chunk)
 
 
@@ -175,7 +175,7 @@ def _long_chunk(chunk: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     pairs = [_analyse_chunk(piece) for piece in _slices(chunk)]
     return (
         tuple(term for indexed, _ in pairs for term in indexed),
-        tuple(term for _, asked in pairs for term in asked),
+        tuple(term for _, query in pairs for term in query),
     )
 
 
@@ -188,8 +188,8 @@ def _cjk_indexed(run: str) -> Iterator[str]:
     yield from _compiled(_ALONE).findall(run)
 
 
-def _cjk_asked(run: str) -> Iterator[str]:
-    """Pairs, and a Han sign that stands between kana: 猫が好き should also find 猫を飼う."""
+def _cjk_query(run: str) -> Iterator[str]:
+    """Pairs, and each Han sign between kana: 猫が好き should also find 猫を飼う."""
     if len(run) == 1:
         yield run
         return
@@ -198,11 +198,11 @@ def _cjk_asked(run: str) -> Iterator[str]:
 
 
 def _token(token: str) -> Iterator[str]:
-    """A token whole and by its parts, the largest first."""
+    """The whole token, then its parts, the largest first."""
     if token.isalpha():
         yield from _word(token)
     elif token.isdecimal() and token.isascii():
-        yield token[:MAX_TERM_LENGTH]  # what the levels below make of it, at a tenth of their price
+        yield token[:MAX_TERM_LENGTH]  # the levels below give the same at ten times the cost
     elif token.endswith(("++", "#")):
         yield token.casefold()
         yield token[0].casefold()
@@ -214,7 +214,7 @@ def _token(token: str) -> Iterator[str]:
 
 
 def _parts(token: str, level: int) -> Iterator[str]:
-    """Down the levels of signs: paths and addresses, then dashes and underscores, then dots."""
+    """Splits at one level of signs after the other: paths and addresses, dashes and underscores, dots."""
     if level == len(_LEVELS):
         yield from _word(token)
         return
@@ -265,7 +265,7 @@ def _word(word: str) -> Iterator[str]:
 
 
 def _pieces(word: str) -> Iterator[str]:
-    """camelCase, HTTPServer2 and err4012 by their pieces. A single character says too little, a hash has no pieces."""
+    """The pieces of camelCase, HTTPServer2 and err4012. Single characters are left out, and a hash has no pieces."""
     pieces = _PIECE.findall(word)
     if len(pieces) > 1 and sum(map(str.isdigit, pieces)) <= 1:
         yield from (_term(piece.casefold()) for piece in pieces if len(piece) > 1)
@@ -285,7 +285,7 @@ def _apostrophe(word: str) -> Iterator[str]:
 
 
 def _fold(word: str) -> str:
-    """Lower case without accents: über, Straße and Łódź as a plain keyboard writes them."""
+    """Lower case without accents: über, Straße and Łódź as typed on a plain keyboard."""
     folded = word.casefold()
     if folded.isascii():
         return folded
@@ -297,7 +297,7 @@ def _term(plain: str) -> str:
     if len(plain) > MAX_TERM_LENGTH:
         return plain[:MAX_TERM_LENGTH]
     if plain.isascii() and plain.isalpha():
-        # One for each new word: making it takes 0.7 us, and a shared one is not safe between threads.
+        # A new stemmer for each word takes 0.7 us; a shared one is not thread-safe.
         stem: str = Stemmer.Stemmer("english", 0).stemWord(plain)
         return stem
     return plain

@@ -1,6 +1,6 @@
-"""Whether a new text only repeats an old one, decided by terms and guards alone; a vector may suggest, never merge.
-Merging is refused where both could matter: numbers, dates, negation, one content word in place of another, a sign that
-makes another name of a word, tense, or order."""
+"""Decides if a new text only repeats an old one, by terms and guards alone: a vector may suggest, never merge. Guards
+refuse a merge where both texts could matter: they differ in numbers, dates, negation, a substituted word, a sign that
+makes another name, tense, or order."""
 
 import re
 import unicodedata
@@ -21,7 +21,7 @@ def _terms(words: str) -> frozenset[str]:
 
 
 _PAST = re.compile(r"[A-Za-z]{2,}ed\b")
-# With its sign and its unit, where a sign says it: -20 is not 20, $5 not €5, 5 % not 5.
+# With its sign and its unit: -20 is not 20, $5 not €5, 5 % not 5.
 _NUMBER = re.compile(r"(?:(?<![\w.,:/)-])[-\u2212])?(?:[$€£¥₹] ?)?\d+(?:[.,:/-]\d+)*(?: ?[$€£¥₹%°])?")
 _UNIT = re.compile(r"[$€£¥₹%°]")
 # C++ and C# are not C, and A+ is not A.
@@ -59,14 +59,14 @@ _OPPOSITES = tuple(
         *(("links", "rechts"), ("über", "unter")),
     )
 )
-# Words that turn a statement round stay in: direction and order are facts.
+# Words that reverse a statement are kept: direction and order are facts.
 _TURNING = _terms(
     """no nor not off on up down in out into from to over under before after with without above below only until
     nicht aus auf bei mit nach von vom zu zum zur nur"""
 )
 _FUNCTION_TERMS = STOP_TERMS - _TURNING
-# Said or left out, these change nothing. Of the other function words one may be left out, but not replaced: "he" is
-# not "she", "was" not "is", "by Friday" not "after Friday".
+# These change nothing. Other function words may be left out but not replaced: "he" is not "she", "was" not "is", "by
+# Friday" not "after Friday".
 _EMPTY = _terms(
     """a an the this that these those being having doing also just so very too then there here such own same
     das der dem des ein eine einem einen einer eines auch noch"""
@@ -110,13 +110,13 @@ def compare(new: str, old: str, cosine: float | None = None) -> Likeness:
 
 
 def is_cosine_duplicate(new: str, old: str, cosine: float) -> bool:
-    """Once both have vectors: near in meaning, and the facts agree; other words are then a paraphrase."""
+    """True for texts that are near in meaning and agree in their facts: different words are then a paraphrase."""
     return cosine >= SAME_COSINE and _facts_differ(_Reading.of(new), _Reading.of(old)) is None
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What the guards look at in one text."""
+    """The parts of one text that the guards compare."""
 
     terms: frozenset[str]
     in_order: tuple[str, ...]  # content terms, each once, number words as digits
@@ -149,14 +149,14 @@ def _in_order(terms: list[str], names: frozenset[str] = frozenset()) -> tuple[st
 
 
 def _names(text: str) -> frozenset[str]:
-    """Terms that are written in capitals, unless all of the text is."""
+    """Terms in capitals, unless the whole text is."""
     found = _CAPITALS.findall(text)
     return _terms(" ".join(found)) if len(found) == 1 or any(map(str.islower, text)) else frozenset()
 
 
 @lru_cache(maxsize=4)
 def _content_of(text: str) -> frozenset[str]:
-    """Of a text that is compared with many."""
+    """Cached, because one text is compared with many."""
     return frozenset(_in_order(analyse(text)))
 
 
@@ -185,7 +185,7 @@ def _substituted(left: frozenset[str], right: frozenset[str]) -> bool:
 
 
 def _relettered(differing: frozenset[str], left: frozenset[str]) -> bool:
-    """Rack a and rack b: a letter in place of another, of which one is more than an "a" or an "I"."""
+    """Tells rack a from rack b: one letter replaces another, and they are not just "a" and "I"."""
     letters = frozenset(term for term in differing if len(term) == 1 and term.isascii() and term.isalpha())
     return bool(letters - _SMALL_LETTERS) and bool(letters & left) and bool(letters - left)
 
@@ -214,13 +214,13 @@ def _numbers(text: str, terms: Iterable[str]) -> frozenset[str]:
 
 
 def _amount(number: str) -> str:
-    """Its unit last, wherever it stood."""
+    """The number with its unit at the end."""
     units = "".join(_UNIT.findall(number))
     return _UNIT.sub("", number).replace(" ", "").replace("\u2212", "-") + units
 
 
 def _opposed(left: frozenset[str], right: frozenset[str]) -> bool:
-    """One text holds only the one word of a pair, the other only the other."""
+    """Each text holds a different word of a pair of opposites, and only that one."""
     for one, other in _OPPOSITES:
         sides = [(bool(one & terms), bool(other & terms)) for terms in (left, right)]
         if sides in ([(True, False), (False, True)], [(False, True), (True, False)]):

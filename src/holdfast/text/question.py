@@ -1,4 +1,5 @@
-"""What a query asks for beyond its words: who, when, and how the speaker would have said it. Pure text, no storage."""
+"""Reads a question beyond its words: the people and dates it names, and its first-person form. Pure text, no
+storage."""
 
 import re
 from collections.abc import Iterable
@@ -46,8 +47,8 @@ class Question:
     date_terms: frozenset[str]
     names: frozenset[str]  # terms of words written with a capital inside the sentence
     asks_when: bool
-    gathers: bool  # a habit or a tally, "which have they…": the evidence lies in many conversations
-    asks_assistant: bool  # what the assistant said, not what the user did
+    gathers: bool  # a habit or a tally, "which have they…": the evidence is spread over many conversations
+    asks_assistant: bool  # about the assistant's words, not the user's deeds
 
     def weight(self, term: str, request_word: float) -> float:
         """Request words count less, unless the query has nothing else."""
@@ -71,8 +72,8 @@ def read_question(text: str) -> Question:
 
 
 def in_first_person(text: str, speakers: Iterable[str]) -> str:
-    """The query as the named speaker would say it, to be embedded: people write "I" of themselves, and a name would
-    pull in the notes that address them."""
+    """The query in the named speaker's own words, to be embedded. People write "I" of themselves, and a name would pull
+    in notes that address them."""
     full = {name.strip() for name in speakers if name.strip()}
     if not full:
         return text

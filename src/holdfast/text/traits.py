@@ -1,5 +1,5 @@
-"""What the ranking knows of a note beyond its words: four bits and a role, taken once when the note is written.
-Also how a long text is cut into chunks and what of a note is embedded."""
+"""Traits of a note that ranking uses beyond its words: four bits and a role, computed once when the note is written.
+Also cuts long texts into chunks and composes the text to embed."""
 
 import re
 from enum import IntEnum, IntFlag
@@ -28,7 +28,7 @@ _SPACE = re.compile(r"\s+")
 
 
 class Trait(IntFlag):
-    """Bits of `Space.traits`, stored with the note: never renumber."""
+    """Bits of `SpaceArrays.traits`, stored with the note: never renumber."""
 
     ASKS = 1  # ends with a question
     HOLDS_QUESTION = 2
@@ -37,7 +37,7 @@ class Trait(IntFlag):
 
 
 class Role(IntEnum):
-    """Values of `Space.role`, stored with the note: never renumber."""
+    """Values of `SpaceArrays.role`, stored with the note: never renumber."""
 
     NONE = 0  # no speaker: a plain fact, to which no chat signal applies
     PERSON = 1
@@ -48,9 +48,9 @@ class Role(IntEnum):
 def traits_of(text: str) -> Trait:
     """Reads only the opening and the end, so a long body costs no more than a short one."""
     opening, end = text[:READ_CHARACTERS], text[-READ_CHARACTERS:]
-    said = _CAPTION.sub("", end) if end.endswith("]") else end
+    spoken = _CAPTION.sub("", end) if end.endswith("]") else end
     found = Trait(0)
-    if said.rstrip().endswith(_QUESTION_MARKS):
+    if spoken.rstrip().endswith(_QUESTION_MARKS):
         found |= Trait.ASKS
     if any(mark in opening for mark in _QUESTION_MARKS):
         found |= Trait.HOLDS_QUESTION
@@ -62,7 +62,8 @@ def traits_of(text: str) -> Trait:
 
 
 def role_of(speaker: str | None) -> Role:
-    """By the names that chat programs give to their two sides; every other name is a person's."""
+    """The role behind a speaker's name. Chat programs have names for their two sides; every other name is a
+    person's."""
     name = (speaker or "").strip().casefold()
     if not name:
         return Role.NONE
@@ -88,8 +89,8 @@ def chunks(text: str) -> list[str]:
 
 
 def embedding_text(text: str, hint: str | None, previous: str | None) -> str:
-    """What is embedded for a note. A short one carries the opening of the short note before it, since "Yes, in May!"
-    means nothing alone; a long one speaks for itself."""
+    """The text to embed for a note. A short note carries the opening of the short note before it: "Yes, in May!" means
+    nothing alone."""
     own = f"{hint}\n{text}" if hint else text
     if previous is None or len(own) > CHUNK_CHARACTERS or len(previous) > CHUNK_CHARACTERS:
         return own
@@ -97,7 +98,7 @@ def embedding_text(text: str, hint: str | None, previous: str | None) -> str:
 
 
 def _cut(text: str, start: int) -> int:
-    """Where the piece that begins at `start` ends: after its last sentence, else its last word, in its second half."""
+    """The end of the piece that begins at `start`: after the last sentence, else the last word, in its second half."""
     limit = start + CHUNK_CHARACTERS
     if limit >= len(text):
         return len(text)

@@ -1,6 +1,5 @@
-"""The nearest known words for words nobody wrote: the fallback when a term of a query occurs nowhere in a space.
-Letter masks leave few candidates, whose edit distances are filled in one table together; no trie, no backtracking.
-Where nothing is near, words that hold the term will do: a part of a compound."""
+"""Finds the nearest known words for a query term that occurs nowhere in a space. Letter masks leave few candidates,
+whose edit distances are computed together in one table. Where nothing is near, compounds of the term are taken."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -10,13 +9,13 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int32]
 MOST_CORRECTIONS = 3
-# A query with more unknown words than this is no slip but another subject or another language.
+# A query with more unknown words has another subject or language, not typos.
 MOST_TERMS = 16
 SHORTEST = 4
 LONGEST = 60
 PART_FROM = 5
 PART_LEAVES = 3
-"""A part of a compound has at least so many letters, and leaves so many of it: less than that is an ending."""
+"""The least letters of a part of a compound, and of the rest: a shorter rest is an ending."""
 TWO_EDITS_FROM = 8
 SURE_FROM = 6
 DOUBTFUL = 0.5
@@ -31,23 +30,22 @@ def may_be_a_typo(term: str) -> bool:
 
 
 def corrections(terms: Sequence[str], vocabulary: Iterable[str]) -> dict[str, list[str]]:
-    """For each term outside the vocabulary its at most three nearest terms there, nearest first, then alphabetical; a
-    term without any is left out. One edit, or two from eight letters on, is near enough: a letter more, less or other,
-    or two neighbours swapped; without such a one, words that it is a part of. Numbers are never corrected: 2023 is no
-    slip for 2024."""
-    asked = [term for term in dict.fromkeys(terms) if may_be_a_typo(term)][:MOST_TERMS]
-    if not asked:
+    """The at most three nearest words for each term outside the vocabulary, nearest first, then alphabetical. A term
+    without any is left out. Near is one edit, or two from eight letters on: a letter added, dropped or replaced, or two
+    neighbours swapped. Without a near word, compounds of the term count. Numbers are never corrected."""
+    unknown = [term for term in dict.fromkeys(terms) if may_be_a_typo(term)][:MOST_TERMS]
+    if not unknown:
         return {}
     words = set(vocabulary)
-    shortest, longest = (edge(map(len, asked)) for edge in (min, max))
+    shortest, longest = (edge(map(len, unknown)) for edge in (min, max))
     known = _Vocabulary.of([word for word in words if shortest - 2 <= len(word) <= longest + 2], longest + 2)
-    nearest = {term: _nearest(term, known) or _holding(term, words) for term in asked if term not in words}
+    nearest = {term: _nearest(term, known) or _holding(term, words) for term in unknown if term not in words}
     return {term: found for term, found in nearest.items() if found}
 
 
 def certainty(spellings: Mapping[str, Sequence[str]]) -> float:
-    """What mended words count beside meaning. A short one has a neighbour by chance (of four letters two in three, of
-    six one in ten), so that it may not have been a slip at all: who asks for a farm does not mean a form."""
+    """The weight of corrected words beside meaning. Two in three words of four letters and one in ten of six have a
+    neighbour by chance, so a short term may be no typo: a farm is not a form."""
     return DOUBTFUL if spellings and all(len(term) < SURE_FROM for term in spellings) else 1.0
 
 
@@ -56,7 +54,7 @@ class _Vocabulary:
     words: list[str]
     lengths: Ints
     letters: Codes  # a row per word, zeros after its end
-    masks: Masks  # which letters a word holds, 64 of them told apart
+    masks: Masks  # the letters of each word, as 64 bits
 
     @classmethod
     def of(cls, words: list[str], width: int) -> "_Vocabulary":
@@ -73,7 +71,7 @@ def _nearest(term: str, known: _Vocabulary) -> list[str]:
     allowed = 2 if len(term) >= TWO_EDITS_FROM else 1
     codes = np.array([ord(letter) for letter in term], dtype=np.uint32)
     mask = _masks(codes[None, :])
-    # An edit adds at most one letter to those a word holds, and takes away at most one.
+    # An edit adds at most one letter to the set, and removes at most one.
     candidates = np.flatnonzero(
         (np.abs(known.lengths - len(term)) <= allowed)
         & (np.bitwise_count(known.masks & ~mask) <= allowed)
@@ -87,7 +85,7 @@ def _nearest(term: str, known: _Vocabulary) -> list[str]:
 
 
 def _holding(term: str, words: Set[str]) -> list[str]:
-    """Compounds of the term: it is first their last part, which says what they are, then their first, then any."""
+    """Compounds of the term: first those that end with it, then those that begin with it, then any."""
     if len(term) < PART_FROM:
         return []
     least = len(term) + PART_LEAVES
@@ -97,9 +95,10 @@ def _holding(term: str, words: Set[str]) -> list[str]:
 
 
 def _distances(term: Codes, letters: Codes, lengths: Ints, allowed: int) -> Counts:
-    """Edits between the term and every word, a swap of neighbours being one; more than `allowed` where they are many.
+    """The edit distance from the term to every word, more than `allowed` where it is large. A swap of neighbours is one
+    edit.
 
-    The usual table for all words (columns of `letters`) at once, but only the band near its diagonal."""
+    Fills the usual table for all words (columns of `letters`) at once, but only the band near its diagonal."""
     width, count = letters.shape
     beyond = np.uint8(allowed + 1)
     one = np.uint8(1)

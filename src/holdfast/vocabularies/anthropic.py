@@ -4,11 +4,11 @@ entries of the caller's own store. Folders are the paths of their files: without
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from holdfast.contracts.storage import Job
+from holdfast.contracts.storage import Job, Result, Transaction
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import (
     Conflict,
@@ -23,15 +23,19 @@ from holdfast.domain.errors import (
 from holdfast.domain.limits import is_text
 from holdfast.domain.partition import Partition
 from holdfast.domain.profile import STORES
-from holdfast.operations import edit, read, remember, remove
+from holdfast.operations import edit, read, remove
 from holdfast.operations.authorize import EntryName
 from holdfast.operations.edit import Changes
-from holdfast.operations.notes import Asked, NoteInput
-from holdfast.operations.work import Read, Work, Write
+from holdfast.operations.notes import NoteInput
+from holdfast.operations.remember import remember
+from holdfast.operations.session import Session
 from holdfast.storage.sealed_store import Filter
 from holdfast.vocabularies.agents import with_default_ttl
-from holdfast.vocabularies.approvals import refuse_to_an_unwatched_model
-from holdfast.vocabularies.session import Session
+from holdfast.vocabularies.approvals import refuse_unattended_model
+from holdfast.vocabularies.call import Vocabulary, call
+from holdfast.vocabularies.encoding import TEXT, Schema, single
+from holdfast.vocabularies.fields import NO_NUL, Field, name_under
+from holdfast.vocabularies.rules import way
 
 ROOT = "/memories"
 ROOM = (Partition.STORES,)
@@ -44,26 +48,44 @@ AROUND = 2
 FOLDER_BYTES = 4_096
 """What a folder is said to take, as on most disks."""
 COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
+PATH = TEXT | {"pattern": f"^{ROOT}"}
+FILE = TEXT | {"pattern": f"^{ROOT}/*[^/]"}
+NEEDS: Mapping[str, Mapping[str, Schema]] = {
+    "view": {"path": PATH},
+    "create": {"path": TEXT | name_under(ROOT, "/*"), "file_text": TEXT | NO_NUL},
+    "str_replace": {"path": FILE, "old_str": TEXT | {"minLength": 1}},
+    "insert": {"path": FILE, "insert_line": {"type": "integer", "minimum": 0}, "insert_text": TEXT},
+    "delete": {"path": FILE},
+    "rename": {"old_path": FILE, "new_path": PATH},
+}
+BY_COMMAND = {
+    "oneOf": [way(command, {"command": {"const": command}, **NEEDS[command]}) for command in COMMANDS]
+}
+LINES = {"type": "array", "items": {"type": "integer"}}
 
 
-class AnthropicCalls:
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
+class AnthropicCalls(Vocabulary):
+    @call(single("ToolText", "text", str), writes=True, rules=BY_COMMAND)
     def memory(
         self,
-        command: str,
+        command: Annotated[
+            str, Field("What to do.", "create", missing=MissingField, bounds={"enum": list(COMMANDS)})
+        ],
         *,
-        path: str | None = None,
-        view_range: Sequence[int] | None = None,
-        file_text: str | None = None,
-        old_str: str | None = None,
-        new_str: str | None = None,
-        insert_line: int | None = None,
-        insert_text: str | None = None,
-        old_path: str | None = None,
-        new_path: str | None = None,
-    ) -> Work[str]:
+        path: Annotated[str | None, Field("A file or folder.", "/memories/notes.md")] = None,
+        view_range: Annotated[
+            Sequence[int] | None, Field("view: the first and the last line; -1: to the end.", bounds=LINES)
+        ] = None,
+        file_text: Annotated[
+            str | None, Field("create: what the file is to hold.", "Prefers short answers\n")
+        ] = None,
+        old_str: Annotated[str | None, Field("str_replace: a passage that occurs once.")] = None,
+        new_str: Annotated[str | None, Field("str_replace: what to put there.")] = None,
+        insert_line: Annotated[int | None, Field("insert: after this line; 0: at the beginning.")] = None,
+        insert_text: Annotated[str | None, Field("insert: the text.")] = None,
+        old_path: Annotated[str | None, Field("rename: what it is called.")] = None,
+        new_path: Annotated[str | None, Field("rename: what it shall be called.")] = None,
+    ) -> Result[str]:
         """The memory_20250818 tool: `view`, `create`, `str_replace`, `insert`, `delete` and `rename` files below
         /memories."""
         tree, lines = _Tree(self._session), _range(view_range)
@@ -75,27 +97,27 @@ class AnthropicCalls:
         match command:
             case "view":
                 place = _place(path)
-                return Read(lambda: _view(tree, place, lines))
+                return _view(tree, place, lines)
             case "create":
                 place, text = _place(path), _text("file_text", file_text)
-                return Write(lambda: _create(tree, place, text))
+                return _create(tree, place, text)
             case "str_replace":
                 place, old = _place(path), _text("old_str", old_str)
                 new = "" if new_str is None else _text("new_str", new_str)
-                return Write(lambda: _replace(tree, place, old, new))
+                return _replace(tree, place, old, new)
             case "insert":
                 place, text = _place(path), _text("insert_text", insert_text)
                 if insert_line is None:
                     raise MissingField("`insert_line` is required: a whole number.")
                 line = insert_line
-                return Write(lambda: _insert(tree, place, line, text))
+                return _insert(tree, place, line, text)
             case "delete":
                 place = _place(path)
-                refuse_to_an_unwatched_model(self._session)
-                return Write(lambda: _delete(tree, place))
+                refuse_unattended_model(self._session)
+                return _delete(tree, place)
             case "rename":
                 old_place, new_place = _place(old_path, "old_path"), _place(new_path, "new_path")
-                return Write(lambda: _rename(tree, old_place, new_place))
+                return _rename(tree, old_place, new_place)
             case _:
                 raise InvalidField(f"Unknown command: {command}")
 
@@ -160,7 +182,7 @@ class _Tree:
         if key != key.strip() or not key:  # keys are kept without space around them, so this one is nobody's
             return None
         try:
-            return read.get_by_key(self.session.engine, self.session.caller, key, None, ROOM)
+            return read.get(self.session, EntryName(key, partitions=ROOM))
         except NotFound:
             return None
 
@@ -169,7 +191,7 @@ class _Tree:
         wanted, cursor = Filter("", f"{key}/" if key else ""), None
         while True:
             listing = read.Listing(ROOM, None, wanted, page, cursor)
-            found = read.list_entries(self.session.engine, self.session.caller, listing)
+            found = read.list_entries(self.session, listing)
             yield from (entry for entry in found if _leads_to(entry.key))
             if (cursor := found.cursor) is None:
                 return
@@ -266,35 +288,35 @@ def _create(tree: _Tree, place: _Place, text: str) -> Job[str]:
     if tree.exists(place.key):
         raise taken
     tree.refuse_new(place)
-    asked = Asked(STORES, None, NoteInput(text, place.key, expected_revision=0))
-    keep = remember.remember(tree.session.engine, tree.session.caller, with_default_ttl(tree.session, asked))
+    given = with_default_ttl(tree.session, NoteInput(text, place.key, expected_revision=0))
+    job = remember(tree.session, STORES, None, given)
 
-    def write(tx: Any) -> str:
+    def write(tx: Transaction) -> str:
         try:
-            keep(tx)
+            job.run(tx)
         except PreconditionFailed:
             raise taken from None
         return f"File created successfully at: {place.said}"
 
-    return write
+    return Job(write)
 
 
 def _changed(tree: _Tree, place: _Place, entry: Entry, text: str, told: str) -> Job[str]:
     """Refused as `precondition_failed` when the file has changed since it was looked at."""
     target = EntryName(place.key, partitions=ROOM)
     changes = Changes(text=text, expected_revision=entry.revision)
-    job = edit.edit(tree.session.engine, tree.session.caller, target, changes)
+    job = edit.edit(tree.session, target, changes)
 
-    def write(tx: Any) -> str:
+    def write(tx: Transaction) -> str:
         try:
-            job(tx)
+            job.run(tx)
         except NotFound:
             raise NotFound(
                 f"The file {place.said} no longer exists (may have been deleted or renamed concurrently)."
             ) from None
         return told
 
-    return write
+    return Job(write)
 
 
 def _replace(tree: _Tree, place: _Place, old: str, new: str) -> Job[str]:
@@ -352,7 +374,7 @@ def _delete(tree: _Tree, place: _Place) -> Job[str]:
         raise NotFound(f"The path {place.said} does not exist")
     session = tree.session
     return _all(
-        [remove.trash(session.engine, session.caller, EntryName(key, partitions=ROOM)) for key in files],
+        [remove.trash(session, EntryName(key, partitions=ROOM)) for key in files],
         f"Successfully deleted {place.said}",
     )
 
@@ -373,8 +395,7 @@ def _rename(tree: _Tree, old: _Place, new: _Place) -> Job[str]:
     return _all(
         [
             edit.rename(
-                session.engine,
-                session.caller,
+                session,
                 EntryName(key, partitions=ROOM),
                 new.key + key.removeprefix(old.key),
                 None,
@@ -385,12 +406,12 @@ def _rename(tree: _Tree, old: _Place, new: _Place) -> Job[str]:
     )
 
 
-def _all(jobs: Sequence[Callable[[Any], object]], told: str) -> Job[str]:
+def _all(jobs: Sequence[Job[Entry]], answer: str) -> Job[str]:
     """All of them in one transaction, or none."""
 
-    def write(tx: Any) -> str:
+    def write(tx: Transaction) -> str:
         for job in jobs:
-            job(tx)
-        return told
+            job.run(tx)
+        return answer
 
-    return write
+    return Job(write)

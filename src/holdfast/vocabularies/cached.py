@@ -18,10 +18,10 @@ from holdfast.domain.partition import Partition
 from holdfast.domain.profile import CACHE, CACHE_JSON
 from holdfast.domain.retention import Ttl
 from holdfast.operations import read, remember
-from holdfast.operations.notes import Asked, NoteInput
-from holdfast.operations.work import Write
+from holdfast.operations.authorize import EntryName
+from holdfast.operations.notes import NoteInput
 from holdfast.safety.scrub import Scrubbed
-from holdfast.vocabularies.session import Session
+from holdfast.vocabularies.call import Vocabulary
 
 ROOM = (Partition.CACHE,)
 LONGEST_NAME = 200
@@ -145,27 +145,17 @@ def decode_output(kept: Kept) -> Any:
     return _decode(body)[0] if isinstance(body, str) and media_type == JSON else body
 
 
-class CachedCalls:
+class CachedCalls(Vocabulary):
     """The cache of one caller: nobody else's is reachable from it, and no model sees it."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
     def find(self, key: str) -> Kept | None:
-        session = self._session
         try:
-            content = read.get_by_key(session.engine, session.caller, key, None, ROOM).content
+            content = read.get(self._session, EntryName(key, partitions=ROOM)).content
         except NotFound:
             return None
         return Kept(content.text if content.is_text else content.body, content.media_type)
 
-    def keep(self, key: str, output: Kept, cache: Cache) -> Write[Entry]:
-        draft = NoteInput(output.body, key, category=cache.category, ttl=cache.ttl)
+    def keep(self, key: str, output: Kept, cache: Cache) -> Job[Entry]:
+        given = NoteInput(output.body, key, category=cache.category, ttl=cache.ttl)
         profile = CACHE_JSON if output.media_type == JSON else CACHE
-        session, asked = self._session, Asked(profile, None, draft)
-
-        def prepare() -> Job[Entry]:
-            write = remember.keep(session.engine, session.caller, asked)
-            return lambda tx: write(tx).entry
-
-        return Write(prepare)
+        return remember.keep(self._session, profile, None, given).then(lambda kept: kept.entry)

@@ -4,8 +4,8 @@ answers; nothing is written here, and nobody else's documents are in it."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, NamedTuple
 
 from holdfast.domain.context import SUMMARISED, UNCATEGORIZED, shown_category
 from holdfast.domain.entry import Entry
@@ -16,7 +16,9 @@ from holdfast.domain.times import to_datetime
 from holdfast.operations import read, tool_runs
 from holdfast.operations.ask import Ask, check_question
 from holdfast.operations.read import Listing
-from holdfast.vocabularies.session import Session
+from holdfast.vocabularies.call import Vocabulary, call
+from holdfast.vocabularies.encoding import NO_VALUE, NOTE, record, rows
+from holdfast.vocabularies.fields import LIMIT, Field
 
 PREFIX = "holdfast-"
 MOST = 50
@@ -70,17 +72,35 @@ class _Candidate:
         return Document(f"{self.category}/{self.key}", round(score, 4), snippet, self.collection, self.file)
 
 
-class CorpusCalls:
-    def __init__(self, session: Session) -> None:
-        self._session = session
+DOCUMENTS = rows("Documents", "results", record(Document), NOTE, kind=Documents)
+SEARCH = (
+    Field("How a search program means it.", "lex", bounds={"enum": list(KINDS)}).at("type", str),
+    Field("A question, in words.", "deploy").at("query", str),
+)
+QUERY_OR_SEARCHES = {"anyOf": [{"properties": {"query": NO_VALUE}}, {"properties": {"searches": NO_VALUE}}]}
 
+
+class CorpusCalls(Vocabulary):
+    @call(DOCUMENTS, aside=True, rules=QUERY_OR_SEARCHES)
     def query(
         self,
-        query: str | None = None,
+        query: Annotated[str | None, Field("A question, in words.", "how do we deploy?")] = None,
         *,
-        searches: Iterable[Mapping[str, Any]] | None = None,
-        collections: Iterable[str] | None = None,
-        limit: int = 20,
+        searches: Annotated[
+            Iterable[Mapping[str, Any]] | None,
+            Field(
+                'In place of `query`: `[{"type": "lex", "query": "…"}]`, type lex, vec or hyde.', of=SEARCH
+            ),
+        ] = None,
+        collections: Annotated[
+            Iterable[str] | None,
+            Field(
+                "Only these, as `holdfast-<category>`.",
+                ["holdfast-preferences"],
+                bounds={"maxItems": MOST_COLLECTIONS},
+            ),
+        ] = None,
+        limit: Annotated[int, replace(LIMIT, sentence=f"At most so many, 1 to {MOST}.")] = 20,
     ) -> Documents:
         """Documents that answer a question, best first, scores from 0 to 1: the phrase itself above all words of it,
         those above some. `searches` asks as search programs do, `[{"type": "lex", "query": "…"}]`; the first lex one
@@ -114,7 +134,7 @@ class CorpusCalls:
 
         session = self._session
         ask = Ask(asked, SUMMARISED, SCANNED, spaces=(None,), category=category)
-        hits = recall(session.engine, session.caller, ask, most=SCANNED)
+        hits = recall(session, ask, most=SCANNED)
         best = max((hit.score for hit in hits), default=0.0)
         for hit in hits:
             yield hit.entry, max(0.0, hit.score / best) if best > 0 else 0.0
@@ -128,14 +148,14 @@ class CorpusCalls:
         cursor, left = None, SCANNED
         while left > 0:
             listing = Listing(SUMMARISED, limit=min(left, AT_ONCE), cursor=cursor)
-            page = read.list_entries(self._session.engine, self._session.caller, listing)
+            page = read.list_entries(self._session, listing)
             yield from (one for one in page if _for_models(one))
             cursor, left = page.cursor, left - AT_ONCE
             if cursor is None:
                 return
 
     def _runs(self) -> Iterator[_Candidate]:
-        defaults = tool_runs.my_defaults(self._session.engine, self._session.caller)
+        defaults = tool_runs.my_defaults(self._session)
         for category, habits in ((TOOL_RUNS, defaults.packs), (PIPELINE_RUNS, defaults.pipelines)):
             for habit in habits:
                 text = _summary(category, habit)

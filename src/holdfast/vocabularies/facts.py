@@ -5,29 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Annotated
 
+from holdfast.contracts.storage import Job, Result
 from holdfast.domain.context import EMPTY, SUMMARISED, by_category
 from holdfast.domain.context import Category as Category
 from holdfast.domain.entry import Entry, Revision
-from holdfast.domain.errors import InvalidField, NotFound
+from holdfast.domain.errors import InvalidField, InvalidKey, MissingKey, MissingValue, NotFound
 from holdfast.domain.limits import check_limit, check_words
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal, PrincipalKind, parse_grantee
 from holdfast.domain.profile import FACTS
 from holdfast.domain.retention import Ttl
-from holdfast.domain.run import Defaults
+from holdfast.domain.run import Defaults, Finding, Habit, Run
 from holdfast.domain.times import to_datetime
 from holdfast.operations import callers, edit, read, tool_runs
 from holdfast.operations.ask import Ask, check_question
 from holdfast.operations.authorize import EntryName
 from holdfast.operations.callers import CallerCount
-from holdfast.operations.engine import Engine
-from holdfast.operations.notes import Asked, NoteInput
+from holdfast.operations.notes import NoteInput
 from holdfast.operations.read import Listing
+from holdfast.operations.remember import not_kept, remember
 from holdfast.operations.results import Forgotten, Page, Remembered
-from holdfast.operations.work import Work, Write
+from holdfast.operations.session import Session
+from holdfast.vocabularies import answers, entries
 from holdfast.vocabularies.approvals import forgetting
-from holdfast.vocabularies.session import Session, filter_of, key_of, remembering, tags_of
+from holdfast.vocabularies.call import Vocabulary, call, with_key
+from holdfast.vocabularies.encoding import NO_VALUE, record, rows
+from holdfast.vocabularies.fields import (
+    CATEGORY,
+    CURSOR,
+    IN_CATEGORY,
+    LIMIT,
+    NAME,
+    NOT_BLANK,
+    SCOPE,
+    SUBJECT,
+    TAGS,
+    Field,
+)
+from holdfast.vocabularies.inputs import lookup_key, page_filter, tag_list
 
 SCAN = 1_000
 
@@ -47,38 +64,69 @@ class MyMemory:
         return to_datetime(self.fetched_us)
 
 
-class FactCalls:
-    def __init__(self, session: Session) -> None:
-        self._session = session
+KEY = Field("The fact's name.", "preferences/editor", missing=MissingKey, wrong=InvalidKey)
+TTL = Field(
+    "1 hour to 365 days; 0 or none: 90 days.",
+    7_776_000,
+    bounds={
+        "anyOf": [
+            {"enum": [0, None]},
+            {"minimum": FACTS.retention.minimum, "maximum": FACTS.retention.maximum},
+        ]
+    },
+)
+QUESTIONS = ("key", "prefix", "query")
+ONE_QUESTION = {
+    "anyOf": [{"properties": {other: NO_VALUE for other in QUESTIONS if other != one}} for one in QUESTIONS]
+}
+MY_MEMORY = record(MyMemory, optional=("note",), of={"categories": record(Category)})
+HABIT = record(Habit)
+DEFAULTS = record(
+    Defaults,
+    optional=("note",),
+    of={
+        "packs": HABIT,
+        "pipelines": HABIT,
+        "common_findings": record(Finding),
+        "recent": record(Run, optional=("error", "session"), renamed={"head": "category", "times": "count"}),
+    },
+)
+CALLERS = rows("Callers", "callers", record(CallerCount))
 
+
+class FactCalls(Vocabulary):
+    @call(answers.STORED, writes=True, repeat=with_key)
     def store(
         self,
-        key: str,
-        value: str,
+        key: Annotated[str, replace(KEY, bounds=NAME)],
+        value: Annotated[str, Field("The fact.", "neovim", missing=MissingValue, bounds=NOT_BLANK)],
         *,
-        category: str | None = None,
-        tags: Iterable[str] | None = None,
-        ttl_seconds: Ttl = None,
+        category: Annotated[str | None, CATEGORY] = None,
+        tags: Annotated[Iterable[str] | None, TAGS] = None,
+        ttl_seconds: Annotated[Ttl, TTL] = None,
         idempotency_key: str | None = None,
-    ) -> Write[Remembered]:
+    ) -> Result[Remembered]:
         """Keeps a fact for 1 hour to 365 days, 90 by default; the same key again replaces it wholly."""
-        draft = NoteInput(
-            value,
-            key,
+        given = NoteInput(
+            text=value,
+            key=key,
             category=category,
-            tags=tags_of(tags),
+            tags=tag_list(tags),
             ttl=ttl_seconds,
             idempotency_key=idempotency_key,
         )
-        return remembering(self._session, Asked(FACTS, None, draft))
+        if self._session.is_off:
+            return not_kept(self._session, FACTS, given)
+        return remember(self._session, FACTS, None, given)
 
+    @call(entries.FACTS, aside=True, rules=ONE_QUESTION)
     def recall(
         self,
-        key: str | None = None,
+        key: Annotated[str | None, Field("The exact name.", "preferences/editor")] = None,
         *,
-        prefix: str | None = None,
-        query: str | None = None,
-        limit: int = 10,
+        prefix: Annotated[str | None, Field("What names begin with, literally.", "preferences/")] = None,
+        query: Annotated[str | None, Field("A question, in words.", "which editor?")] = None,
+        limit: Annotated[int, LIMIT] = 10,
     ) -> Page:
         """Facts by exact key, under a prefix, or in answer to a question; without any of them the newest. A key nobody
         stored gives none."""
@@ -96,7 +144,7 @@ class FactCalls:
         if self._session.is_off:
             return Page(note=self._session.reason)
         try:
-            return Page([read.get(self._session.engine, self._session.caller, target)])
+            return Page([read.get(self._session, target)])
         except NotFound:
             return Page()
 
@@ -106,61 +154,89 @@ class FactCalls:
             return Page(note=self._session.reason)
         from holdfast.operations.recall import recall  # numpy, which keeping and reading need not wait for
 
-        hits = recall(self._session.engine, self._session.caller, ask)
+        hits = recall(self._session, ask)
         return Page([hit.entry for hit in hits], note=hits.note)
 
-    def get(self, key: str) -> Entry:
+    @call(entries.FACT)
+    def get(self, key: Annotated[str, KEY]) -> Entry:
         """One fact by its exact key."""
         session = self._session
-        return read.get(session.engine, session.caller, _target(key))
+        return read.get(session, _target(key))
 
+    @call(entries.FACT_PAGE)
     def list(
         self,
-        prefix: str = "",
+        prefix: Annotated[str, Field("What names begin with.")] = "",
         *,
-        category: str | None = None,
-        tag: str | None = None,
-        expiring_within: int | timedelta | None = None,
-        limit: int = 100,
-        cursor: str | None = None,
+        category: Annotated[str | None, IN_CATEGORY] = None,
+        tag: Annotated[str | None, Field("Only with this tag.")] = None,
+        expiring_within: Annotated[
+            int | timedelta | None,
+            Field(
+                "Only what ends within so many seconds, the first to end first.",
+                604_800,
+                bounds={"minimum": 0},
+            ),
+        ] = None,
+        limit: Annotated[int, LIMIT] = 100,
+        cursor: Annotated[str | None, CURSOR] = None,
     ) -> Page:
         """Facts under a prefix, newest change first; with `expiring_within` those that end soon, the first to end
         first."""
         session = self._session
         listing = Listing(
             (Partition.FACTS,),
-            wanted=filter_of(prefix, category, tag),
+            wanted=page_filter(prefix, category, tag),
             limit=limit,
             cursor=cursor,
             expiring_within=expiring_within,
         )
         if session.is_off:
             return Page(note=session.reason)
-        return read.list_entries(session.engine, session.caller, listing)
+        return read.list_entries(session, listing)
 
-    def renew(self, key: str, *, ttl_seconds: Ttl = None) -> Write[Entry]:
+    @call(entries.FACT, writes=True)
+    def renew(
+        self,
+        key: Annotated[str, KEY],
+        *,
+        ttl_seconds: Annotated[
+            Ttl, replace(TTL, sentence="1 hour to 365 days from now; 0: 90 days; none: as long again.")
+        ] = None,
+    ) -> Job[Entry]:
         """Lets a fact live on: for `ttl_seconds` from now, or as long again as it was given last."""
-        session, target = self._session, _target(key)
-        return Write(lambda: edit.renew(session.engine, session.caller, target, ttl_seconds, None))
+        target = _target(key)
+        return edit.renew(self._session, target, ttl_seconds, None)
 
-    def history(self, key: str, *, limit: int = 100) -> Revisions:
+    @call(entries.REVISIONS)
+    def history(self, key: Annotated[str, KEY], *, limit: Annotated[int, LIMIT] = 100) -> Revisions:
         """The trajectory of one key."""
         session = self._session
-        return read.history(session.engine, session.caller, _target(key), limit)
+        return read.history(session, _target(key), limit)
 
-    def forget(self, scope: str) -> Work[Forgotten]:
+    @call(answers.FORGOTTEN, writes=True)
+    def forget(self, scope: Annotated[str, SCOPE]) -> Result[Forgotten]:
         """`all`, `key:K`, `pack:ID`, `pipeline:ID`, `packs` or `pipelines`; facts go only by `all` or exact key."""
         return forgetting(self._session, "facts.forget", scope, (Partition.FACTS,))
 
+    @call(MY_MEMORY)
     def my_memory(self) -> MyMemory:
         """What is stored, by category: counts and the newest keys."""
         session = self._session
         scope = f"caller={session.caller.principal.id}"
         if session.is_off:
             return MyMemory(scope, session.clock(), (), note=session.reason)
-        return _my_memory(session, session.engine, scope)
+        return _my_memory(session, scope)
 
-    def defaults(self, *, caller: str | None = None) -> Defaults:
+    @call(DEFAULTS, aside=True)
+    def defaults(
+        self,
+        *,
+        caller: Annotated[
+            str | None,
+            Field("Whose, as kind:id; for administrators.", "user:alice", bounds=SUBJECT | {"minLength": 1}),
+        ] = None,
+    ) -> Defaults:
         """What is usual, learned from recorded runs: the tools and pipelines used most, with their usual inputs, and
         what ran last. `caller` (kind:id, a bare id is a user) is for administrators, who see counts; others see
         themselves whatever they name."""
@@ -169,20 +245,20 @@ class FactCalls:
         if session.is_off:
             return Defaults(f"caller={me.id}", session.clock(), note=session.reason)
         if whose is None or whose == me:
-            return tool_runs.my_defaults(session.engine, session.caller)
+            return tool_runs.my_defaults(session)
         if session.caller.is_admin:
-            return tool_runs.defaults_of(session.engine, session.caller, whose)
-        return replace(tool_runs.my_defaults(session.engine, session.caller), note=YOURS_ALONE)
+            return tool_runs.defaults_of(session, whose)
+        return replace(tool_runs.my_defaults(session), note=YOURS_ALONE)
 
-    def callers(self, *, limit: int = 100) -> Callers:
+    @call(CALLERS, aside=True)
+    def callers(self, *, limit: Annotated[int, LIMIT] = 100) -> Callers:
         """Who keeps memories here and how many, the busiest first; who is no administrator sees themselves alone."""
         session = self._session
-        return [] if session.is_off else callers.list_callers(session.engine, session.caller, limit)
+        return [] if session.is_off else callers.list_callers(session, limit)
 
 
 Revisions = list[Revision]
 Callers = list[CallerCount]
-
 YOURS_ALONE = "These are your own; only an administrator may ask for another caller's."
 
 
@@ -193,18 +269,18 @@ def _subject(caller: object) -> Principal:
 
 
 def _target(key: object) -> EntryName:
-    return EntryName(key_of(key), partitions=(Partition.FACTS,))
+    return EntryName(lookup_key(key), partitions=(Partition.FACTS,))
 
 
-def _my_memory(session: Session, engine: Engine, scope: str) -> MyMemory:
+def _my_memory(session: Session, scope: str) -> MyMemory:
     named: list[tuple[str, str]] = []
     locked, cursor = 0, None
     while True:
-        page = read.look_through(engine, session.caller, Listing(SUMMARISED, limit=SCAN, cursor=cursor))
+        page = read.look_through(session, Listing(SUMMARISED, limit=SCAN, cursor=cursor))
         named += [(entry.category, entry.key) for entry in page if entry.for_models]
         locked, cursor = page.locked, page.cursor
         if cursor is None:
             break
     categories = by_category(named)
     note = None if categories else EMPTY
-    return MyMemory(scope, engine.clock(), categories, locked, note)
+    return MyMemory(scope, session.clock(), categories, locked, note)

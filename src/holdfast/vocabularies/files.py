@@ -5,13 +5,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
-from holdfast.contracts.storage import Job, Transaction
+from holdfast.contracts.storage import Job, Result, Transaction
 from holdfast.domain.access import is_unattended
 from holdfast.domain.entry import Entry
-from holdfast.domain.errors import AccessDenied, InvalidField, MissingField, NotFound, Unauthenticated
-from holdfast.domain.file import check_body, check_description, check_name, check_type, index_text
+from holdfast.domain.errors import (
+    AccessDenied,
+    InvalidField,
+    InvalidName,
+    InvalidType,
+    MissingField,
+    NotFound,
+    Unauthenticated,
+)
+from holdfast.domain.file import (
+    NAME_PATTERN,
+    TYPES,
+    check_body,
+    check_description,
+    check_name,
+    check_type,
+    index_text,
+)
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import UNKNOWN, PrincipalKind
 from holdfast.domain.profile import FILES
@@ -19,11 +36,14 @@ from holdfast.domain.times import to_datetime
 from holdfast.operations import read, remove
 from holdfast.operations.authorize import EntryName
 from holdfast.operations.build_context import list_files
-from holdfast.operations.notes import Asked, NoteInput
-from holdfast.operations.results import Redactions, Remembered
-from holdfast.operations.work import Write
+from holdfast.operations.notes import NoteInput
+from holdfast.operations.remember import not_kept, remember
+from holdfast.operations.results import Remembered
 from holdfast.safety.advice import Advice
-from holdfast.vocabularies.session import Session, remembering
+from holdfast.safety.scrub import Redactions
+from holdfast.vocabularies.call import Vocabulary, call
+from holdfast.vocabularies.encoding import ADVICE, record, text_answer
+from holdfast.vocabularies.fields import LINE, NOT_BLANK, REVISION, Field
 
 UPSERT = "upsert"
 DELETE = "delete"
@@ -70,20 +90,75 @@ class FileMemory:
         return f"# {self.name}\n\n**{self.type}**: {self.description}\n\n{self.body}"
 
 
-class FileCalls:
-    def __init__(self, session: Session) -> None:
-        self._session = session
+CHANGE = record(
+    FileChange,
+    "UserMemoryChange",
+    order=(
+        "action", "name", "id", "revision", "created", "redacted", "redactions", "persisted", "note", "advice",
+    ),
+    optional=("redactions", "note", "advice"),
+    of={"action": {"type": "string", "enum": list(ACTIONS)}, "advice": ADVICE},
+)  # fmt: skip
+FILE = record(
+    FileMemory,
+    "UserMemory",
+    order=("name", "type", "description", "body", "text", "id", "revision", "updated_us"),
+)
+NAME = Field(
+    "The file's name without `.md`: letters, digits, dash and underscore.",
+    "preferred-language",
+    missing=MissingField,
+    wrong=InvalidName,
+    bounds={"pattern": NAME_PATTERN},
+)
+TYPE = Field(
+    "user: preferences and standing instructions; feedback: corrections; project: facts of a project; reference: "
+    "addresses and ids elsewhere.",
+    "user",
+    wrong=InvalidType,
+    bounds={"enum": list(TYPES)},
+)
+WHOLE_FILE = ("type", "description", "body")
+BY_ACTION = {
+    "anyOf": [
+        {
+            "properties": {"action": {"const": UPSERT}} | {name: {"type": "string"} for name in WHOLE_FILE},
+            "required": list(WHOLE_FILE),
+        },
+        {"properties": {"action": {"const": DELETE}}},
+    ]
+}
 
+
+class FileCalls(Vocabulary):
+    @call(CHANGE, writes=True, rules=BY_ACTION)
     def update_user_memory(
         self,
-        action: str,
-        name: str,
+        action: Annotated[
+            str,
+            Field(
+                "`upsert` needs type, description and body too; `delete` the name alone.",
+                UPSERT,
+                missing=MissingField,
+                bounds={"enum": list(ACTIONS)},
+            ),
+        ],
+        name: Annotated[str, NAME],
         *,
-        type: str | None = None,
-        description: str | None = None,
-        body: str | None = None,
-        expected_revision: int | None = None,
-    ) -> Write[FileChange]:
+        type: Annotated[str | None, TYPE] = None,
+        description: Annotated[
+            str | None, Field("One line that the index shows.", "User prefers Japanese output", bounds=LINE)
+        ] = None,
+        body: Annotated[
+            str | None,
+            Field(
+                "The full content.",
+                "Always respond in Japanese unless the user explicitly asks for another language.",
+                bounds=NOT_BLANK,
+            ),
+        ] = None,
+        expected_revision: Annotated[int | None, REVISION] = None,
+    ) -> Result[FileChange]:
         """Writes or deletes one of the user's memory files: `upsert` creates it or replaces the one of that name,
         `delete` moves it to the trash. read_user_memory gives the full body back."""
         self._require_user()
@@ -96,60 +171,51 @@ class FileCalls:
             if is_unattended(self._session.caller):
                 raise AccessDenied("Nobody watches this caller, so it deletes nothing.")
             return self._delete(name, expected_revision)
-        draft = NoteInput(
+        session = self._session
+        given = NoteInput(
             check_body(body),
             name,
             category=check_type(type),
-            hint=check_description(description, self._session.limits),
+            hint=check_description(description, session.limits),
             expected_revision=expected_revision,
         )
-        return self._upsert(draft)
+        if session.is_off:
+            return _change(not_kept(session, FILES, given))
+        return remember(session, FILES, None, given).then(_change)
 
-    def read_user_memory(self, name: str) -> FileMemory:
+    @call(FILE)
+    def read_user_memory(self, name: Annotated[str, NAME]) -> FileMemory:
         """One of the user's memory files, whole; update_user_memory changes it."""
         self._require_user()
         target = EntryName(check_name(name), partitions=(Partition.FILES,))
         try:
-            return _file(read.get(self._session.engine, self._session.caller, target))
+            return _file(read.get(self._session, target))
         except NotFound:
             raise _unknown(name) from None
 
-    def index(self, *, type: str | None = None) -> str:
+    @call(text_answer("UserMemoryIndex", "text/markdown"))
+    def index(self, *, type: Annotated[str | None, TYPE] = None) -> str:
         """MEMORY.md: a line for each of the user's files, by name, with its description; `type` shows one type."""
         self._require_user()
-        wanted = None if type is None else check_type(type)
+        only = None if type is None else check_type(type)
         if self._session.is_off:
             return f"> {self._session.reason}\n"
-        return index_text(list_files(self._session.engine, self._session.caller, wanted))
+        return index_text(list_files(self._session, only))
 
-    def _upsert(self, draft: NoteInput) -> Write[FileChange]:
-        kept = remembering(self._session, Asked(FILES, None, draft))
+    def _delete(self, name: str, expected: int | None) -> Result[FileChange]:
+        session = self._session
+        if session.is_off:
+            return FileChange(DELETE, name, None, 0, persisted=False, note=session.reason)
+        trash = remove.trash(session, EntryName(name, partitions=(Partition.FILES,)), expected)
 
-        def prepare() -> Job[FileChange]:
-            write = kept.prepare()
-            return lambda tx: _change(write(tx))
+        def write(tx: Transaction) -> FileChange:
+            try:
+                trashed = trash.run(tx)
+            except NotFound:
+                raise _unknown(name) from None
+            return FileChange(DELETE, name, trashed.id, trashed.revision)
 
-        off = kept.off
-        return Write(prepare, None if off is None else lambda: _change(off()))
-
-    def _delete(self, name: str, expected: int | None) -> Write[FileChange]:
-        session, target = self._session, EntryName(name, partitions=(Partition.FILES,))
-
-        def prepare() -> Job[FileChange]:
-            write = remove.trash(session.engine, session.caller, target, expected)
-
-            def delete(tx: Transaction) -> FileChange:
-                try:
-                    trashed = write(tx)
-                except NotFound:
-                    raise _unknown(name) from None
-                return FileChange(DELETE, name, trashed.id, trashed.revision)
-
-            return delete
-
-        return Write(
-            prepare, off=lambda: FileChange(DELETE, name, None, 0, persisted=False, note=session.reason)
-        )
+        return Job(write)
 
     def _require_user(self) -> None:
         who = self._session.caller.principal

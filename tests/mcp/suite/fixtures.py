@@ -16,8 +16,8 @@ import mcp_types as wire
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
-from holdfast.entrypoints.mcp.protocol import Context, announced
-from holdfast.entrypoints.mcp.server import AgentServer
+from holdfast.entrypoints.mcp.protocol import Context, mcp_server
+from holdfast.entrypoints.mcp.server import ToolServer
 from holdfast.entrypoints.mcp.tools import Surface
 
 CALLED: Counter[str] = Counter()
@@ -309,7 +309,7 @@ def prompted(name: str, said: Mapping[str, str]) -> list[Any]:
             return [text("This is a prompt with your context.")]
 
 
-class Fixtures(AgentServer):
+class Fixtures(ToolServer):
     """Our own server, which answers the suite's names too."""
 
     async def list_tools(self, context: Context, params: Any) -> wire.ListToolsResult:
@@ -382,8 +382,10 @@ class Fixtures(AgentServer):
         return wire.GetPromptResult(messages=messages)
 
 
-def build_fixtures(surface: Surface, seat_of: Any, watching: Any, state_key: bytes | None) -> Server[Any]:
-    server = announced(Fixtures(surface, seat_of, watching), surface.name, state_key)
+def build_fixtures(
+    surface: Surface, session_of: Any, subscriptions: Any, state_key: bytes | None
+) -> Server[Any]:
+    server = mcp_server(Fixtures(surface, session_of, subscriptions), surface.name, state_key)
 
     async def set_level(_: Context, __: wire.SetLevelRequestParams) -> wire.EmptyResult:
         return wire.EmptyResult()

@@ -14,7 +14,7 @@ import pytest
 
 from holdfast.entrypoints.cli import run
 from holdfast.recall.embedding.models import GTE_SMALL, describe
-from tests.unit.embedding.tiny import installed_folder
+from tests.unit.recall.embedding.tiny import installed_folder
 
 
 @dataclass(frozen=True, slots=True)

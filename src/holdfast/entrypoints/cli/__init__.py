@@ -16,12 +16,12 @@ from holdfast import __version__
 from holdfast.domain.errors import Backend, HoldfastError
 from holdfast.entrypoints.cli import output
 from holdfast.entrypoints.cli.commands import Commands, ReaderGone
-from holdfast.entrypoints.cli.options import Said
+from holdfast.entrypoints.cli.options import GlobalOptions
 
 NO_OUTPUT = 1
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-"""What a shell says of a program that its reader left: 128 + SIGPIPE."""
+"""The exit code of a program whose output nobody reads any more: 128 + SIGPIPE."""
 
 app = typer.Typer(
     name="holdfast",
@@ -32,8 +32,8 @@ app = typer.Typer(
 )
 
 
-def show_version(wanted: bool) -> None:
-    if wanted:
+def show_version(requested: bool) -> None:
+    if requested:
         print(f"holdfast {__version__}")
         raise typer.Exit
 
@@ -46,72 +46,68 @@ def options(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
 ) -> None:
-    """What may stand before a command."""
-    if debug and isinstance(context.obj, Said):
+    """Reads the options in front of a command."""
+    if debug and isinstance(context.obj, GlobalOptions):
         context.obj.debug = True
 
 
 def run(arguments: list[str]) -> int:
-    """Exit code 0: good; 1: refused, with the error's code on standard error; 2: usage; 130: interrupted; 141: whoever
-    read the output has gone. Where there is no output to begin with, nothing is done and nothing said."""
+    """Runs a command, if there is a standard output, and returns the exit code.
+
+    0: good; 1: refused, with the error's code on standard error; 2: usage; 130: interrupted; 141: closed pipe."""
     if sys.stdout is None:
         return NO_OUTPUT
     if sys.stderr is None:
-        # What is printed to None goes to standard output.
+        # print(file=None) writes to standard output.
         sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
-    said = Said()
+    global_options = GlobalOptions()
     # Boxes and colours are for a terminal; what goes into a pipe is plain.
     app.rich_markup_mode = "rich" if sys.stdout.isatty() else None
-    _never_fail_to_encode()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a locale may lack a letter of a memory
     try:
-        code = _carried_out(arguments or ["--help"], said)
+        code = _run_command(arguments or ["--help"], global_options)
         sys.stdout.flush()
     except (ReaderGone, BrokenPipeError):
-        _leave_quietly()
+        _discard_output()
         return BROKEN_PIPE
     except OSError as error:
-        _leave_quietly()
+        _discard_output()
         output.remark(f"{Backend.code}: The output cannot be written: {error}.")
         return 1
     return code
 
 
-def _carried_out(arguments: list[str], said: Said) -> int:
+def _run_command(arguments: list[str], global_options: GlobalOptions) -> int:
     try:
-        app(arguments, prog_name="holdfast", obj=said)
-    except SystemExit as ended:
-        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        app(arguments, prog_name="holdfast", obj=global_options)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
     except KeyboardInterrupt:
         return INTERRUPTED
     except ReaderGone:
         raise
     except HoldfastError as error:
-        _refused(error.code, error.message, said)
+        _show_error(error.code, error.message, global_options)
     except Exception as error:
-        hint = "" if said.debug else " (`holdfast --debug …` shows where it came from)"
-        _refused(HoldfastError.code, f"{type(error).__name__}: {error}{hint}", said)
+        hint = "" if global_options.debug else " (`holdfast --debug …` shows where it came from)"
+        _show_error(HoldfastError.code, f"{type(error).__name__}: {error}{hint}", global_options)
     return 1
 
 
-def _refused(code: str, message: str, said: Said) -> None:
-    if said.debug:
+def _show_error(code: str, message: str, global_options: GlobalOptions) -> None:
+    if global_options.debug:
         import traceback
 
         traceback.print_exc()
     output.remark(f"{code}: {message}")
-    if said.as_json:
+    if global_options.as_json:
         output.emit({"error": code, "message": message})
 
 
-def _never_fail_to_encode() -> None:
-    """A locale that lacks a letter of a memory gets its code instead."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def _leave_quietly() -> None:
-    """What is still in the buffer goes nowhere, instead of failing when the interpreter ends."""
+def _discard_output() -> None:
+    """Keeps the buffer from failing when the interpreter flushes it at its end."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""Any call of any vocabulary from the shell, by the tables that tools and routes are made of."""
+"""`holdfast call`: any call of any vocabulary, from the tables behind tools and routes."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from holdfast.entrypoints.cli.session import opened
 from holdfast.entrypoints.plain_json import decode
 
 if TYPE_CHECKING:
-    from holdfast.vocabularies.wire.call import Call
+    from holdfast.vocabularies.call import Call
 
 
 def call(
     surface: Annotated[str, typer.Argument(help="A vocabulary: core, facts, stores, files, …")],
     tool: Annotated[str, typer.Argument(help="One of its calls, such as memory_store.")],
-    said: Annotated[
+    arguments: Annotated[
         str,
-        typer.Argument(metavar="[JSON]", help="What it is told, as a JSON object; `-` reads standard input."),
+        typer.Argument(metavar="[JSON]", help="Its arguments, as a JSON object; `-` reads standard input."),
     ] = "{}",
     as_json: Json = False,
     subject: As = None,
     data: Data = None,
 ) -> None:
-    """Make any call of any vocabulary."""
-    from holdfast.vocabularies.wire.fields import arguments
+    """Call any API method with JSON."""
+    from holdfast.vocabularies.arguments import read_arguments
 
     row = _row(surface, tool)
-    told = _object(text_of(said, InvalidJson))
-    given = arguments(row.fields, told)
+    request = _json_object(text_of(arguments, InvalidJson))
+    checked = read_arguments(row.fields, request)
     with opened(data, subject, "calling") as me:
-        document = row.answer.show(_done(me, row, given, told))
+        document = row.answer.encode(_run(me, row, checked, request))
     if as_json:
         output.emit(document)
     elif row.answer.is_text:
@@ -54,7 +54,7 @@ def _row(surface: str, tool: str) -> Call:
 
 
 def _table() -> dict[str, dict[str, Call]]:
-    """Each call under its own name, and under the name that agents know it by."""
+    """Returns the calls of each vocabulary, under their own names and under the names of their tools."""
     from holdfast.entrypoints.http.routes import ROUTES
     from holdfast.entrypoints.mcp.tools import NAMED
 
@@ -68,7 +68,7 @@ def _table() -> dict[str, dict[str, Call]]:
     return table
 
 
-def _object(text: str) -> dict[str, Any]:
+def _json_object(text: str) -> dict[str, Any]:
     try:
         value = decode(text)
     except ValueError as error:
@@ -78,22 +78,14 @@ def _object(text: str) -> dict[str, Any]:
     return value
 
 
-def _done(me: Any, row: Call, given: dict[str, Any], told: dict[str, Any]) -> Any:
-    """By the server, which judges each of many rows itself, or here."""
-    session = getattr(me, "_session", None)
-    if session is None:
-        from holdfast.entrypoints.http.client_transport import sending
-        from holdfast.vocabularies.wire.fields import Told
+def _run(me: Any, row: Call, checked: dict[str, Any], request: dict[str, Any]) -> Any:
+    """Runs the call here, or on the server, which checks each row of a list itself."""
+    from holdfast.entrypoints.python.local import LocalTransport
+    from holdfast.vocabularies.arguments import WireRows
 
-        rows = {
-            field.parameter: Told(told[field.name])
-            for field in row.fields
-            if field.of and isinstance(told.get(field.name), list)
-        }
-        return sending(row.run)(me, **given | rows)
-    result = row.run(row.surface(session), **given)
-    if not row.writes:
-        return result
-    from holdfast.entrypoints.python.local import carry_out
-
-    return carry_out(session, result)
+    transport = me._transport
+    if not isinstance(transport, LocalTransport):
+        for field in row.fields:
+            if field.of and isinstance(request.get(field.name), list):
+                checked[field.parameter] = WireRows(request[field.name])
+    return transport.run(row.run, (), checked)

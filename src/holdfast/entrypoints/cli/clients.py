@@ -1,203 +1,35 @@
-"""AI clients whose MCP settings `holdfast connect` can edit: where the file is, and how an entry looks in it."""
+"""AI clients that `holdfast connect` knows: a table of them, the entry each one gets, and one way to write their files.
+Only plain JSON is written; a file with comments is for its owner to edit."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shlex
-import shutil
+import stat
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from holdfast.crypto.keyfile import EPHEMERAL, OFF, key_file_of, own_key_file
-from holdfast.domain.errors import Unavailable
-from holdfast.entrypoints.cli.jsonc import parsed, with_member, without_member
+from holdfast.crypto.keyfile import EPHEMERAL, OFF, key_file_of
+from holdfast.disk import write_atomically
+from holdfast.domain.errors import InvalidJson, Unavailable
 from holdfast.settings import FILE, PREFIX, TABLE, Settings, load, surroundings, user_config_dir
-from holdfast.wiring import database_path, is_postgres
+from holdfast.wiring import locate_store
 
 NAME = "holdfast"
-
-
 BACKUP = ".before-holdfast"
-
-
-Entry = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Client:
-    name: str
-    title: str
-    file: Callable[[], Path]
-    servers: str = "mcpServers"
-    typed: bool = False
-    """Whether an entry says that it is spoken to over stdio."""
-
-    @property
-    def member(self) -> tuple[str, str]:
-        return self.servers, NAME
-
-
-def _home(*parts: str) -> Callable[[], Path]:
-    return lambda: Path.home().joinpath(*parts)
-
-
-def _of_application(*parts: str) -> Callable[[], Path]:
-    """In the folder where the platform's applications keep what users set."""
-    return lambda: user_config_dir().joinpath(*parts)
-
-
-CLIENTS: Mapping[str, Client] = {
-    client.name: client
-    for client in (
-        Client("claude-code", "Claude Code", _home(".claude.json"), typed=True),
-        Client("claude-desktop", "Claude Desktop", _of_application("Claude", "claude_desktop_config.json")),
-        Client("cursor", "Cursor", _home(".cursor", "mcp.json")),
-        Client("vscode", "VS Code", _of_application("Code", "User", "mcp.json"), "servers", typed=True),
-        Client("gemini", "Gemini CLI", _home(".gemini", "settings.json")),
-    )
-}
-
-
-def own_command() -> tuple[str, list[str]]:
-    """What starts this very program, and its first arguments."""
-    beside = Path(sys.executable).with_name("holdfast.exe" if os.name == "nt" else "holdfast")
-    return (str(beside), []) if beside.exists() else (sys.executable, ["-m", "holdfast"])
-
-
-def entry_for(client: Client, settings: Settings, surface: str) -> Entry:
-    """Starts this very program on this very store, or on the server that HOLDFAST_URL names. Keys that somebody put
-    into the entry of the same store stay there."""
-    command, arguments = own_command()
-    arguments = [*arguments, "mcp"]
-    if surface != "core":
-        arguments += ["--surface", surface]
-    said = said_to_agents(settings)
-    if not settings.url:
-        said |= _keys_of(entry_in(client), said)
-    entry: Entry = {"type": "stdio"} if client.typed else {}
-    return entry | {"command": command, "args": arguments} | ({"env": said} if said else {})
-
-
-def _keys_of(entry: Entry | None, said: Mapping[str, str]) -> dict[str, str]:
-    env = entry.get("env") if entry is not None and is_ours(entry) else None
-    if not isinstance(env, dict) or any(env.get(name) != said.get(name) for name in WHICH_STORE):
-        return {}
-    return {name: value for name, value in env.items() if name in WITHHELD and name not in said}
-
-
-def is_ours(entry: object) -> bool:
-    """Whether `connect` wrote it, of whatever installation: a bare `holdfast` somebody wrote by hand."""
-    if not isinstance(entry, dict) or not isinstance(entry.get("args"), list):
-        return False
-    command, arguments = Path(str(entry.get("command"))), entry["args"]
-    if not command.is_absolute():
-        return False
-    return arguments[:3] == ["-m", "holdfast", "mcp"] or (
-        command.name in ("holdfast", "holdfast.exe") and arguments[:1] == ["mcp"]
-    )
-
-
-def entry_in(client: Client) -> Entry | None:
-    """What stands there now."""
-    found = _entry(client, read(client.file()))
-    return found if isinstance(found, dict) else None
-
-
-def _entry(client: Client, text: str) -> Any:
-    servers = parsed(text).get(client.servers)
-    return servers.get(NAME) if isinstance(servers, dict) else None
-
-
-def read(path: Path) -> str:
-    """Every character of it, line ends and a byte order mark too; nothing where there is no file."""
-    try:
-        return path.read_bytes().decode()
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise Unavailable(f"{path} cannot be read: {error}.") from error
-
-
-def connected(client: Client, before: str, entry: Entry) -> str:
-    return with_member(before, client.member, entry)
-
-
-def disconnected(client: Client, now: str) -> str:
-    """Without our entry, or with the one that stood there before ours. Where nothing else has changed since, the file
-    is byte for byte what it was. An entry of that name that was never ours stays."""
-    known = _backup(client).exists()
-    if not known and not is_ours(_entry(client, now)):
-        return now
-    backup = _without_ours(client, read(_backup(client)))
-    former = _entry(client, backup)
-    after = without_member(now, client.member)
-    if former is not None:
-        after = with_member(now, client.member, former)
-    old, new = parsed(backup), parsed(after)
-    if backup and old in (new, {name: each for name, each in new.items() if each or name != client.servers}):
-        return backup
-    return "" if not backup and new == {client.servers: {}} else after
-
-
-def keep(client: Client, text: str, *, backup: str | None = None) -> None:
-    """Writes the file whole or not at all, through a link, with the rights it had. A backup that is there stays: it is
-    of before the first time. An empty one says that there was no file."""
-    path = client.file().resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if backup is not None and not _backup(client).exists():
-        _write(_backup(client), _without_ours(client, backup), path)
-    if text:
-        _write(path, text, path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _without_ours(client: Client, text: str) -> str:
-    """What would be there had we never come: a backup may be lost, or have been made when we were there already."""
-    if not is_ours(_entry(client, text)):
-        return text
-    rest = without_member(text, client.member)
-    return "" if parsed(rest) == {client.servers: {}} else rest
-
-
-def forget_backup(client: Client) -> None:
-    _backup(client).unlink(missing_ok=True)
-
-
-def _backup(client: Client) -> Path:
-    path = client.file().resolve()
-    return path.with_name(path.name + BACKUP)
-
-
-def _write(path: Path, text: str, like: Path) -> None:
-    handle, draft = tempfile.mkstemp(prefix=path.name, dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        if like.exists():
-            shutil.copymode(like, draft)
-        Path(draft).replace(path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
-
-
-WHICH_STORE = ("HOLDFAST_DATA_DIR", "HOLDFAST_DATABASE_URL")
-
+BYTE_ORDER_MARK = "\ufeff"
 
 KEY = "HOLDFAST_MEMORY_KEY"
-
-
-WITHHELD = (KEY, "HOLDFAST_MEMORY_OLD_KEYS", "HOLDFAST_EMBEDDER_KEY")
-"""Secrets that the local store needs."""
-
-
-OF_THE_SERVER = frozenset(
+STORE_SETTINGS = ("HOLDFAST_DATA_DIR", "HOLDFAST_DATABASE_URL")
+LOCAL_SECRETS = (KEY, "HOLDFAST_MEMORY_OLD_KEYS", "HOLDFAST_EMBEDDER_KEY")
+"""Secrets of the local store, which are never copied into an entry."""
+SERVER_SETTINGS = frozenset(
     PREFIX + name
     for name in (
         "MARKDOWN_DIR",
@@ -214,82 +46,148 @@ OF_THE_SERVER = frozenset(
         "MAX_REQUEST_BYTES",
     )
 )
-"""What `holdfast mcp` never looks at."""
+"""Settings that `holdfast mcp` does not use."""
+OPTION_SETTINGS = frozenset((*STORE_SETTINGS, "HOLDFAST_SUBJECT", "HOLDFAST_URL", "HOLDFAST_TOKEN"))
+"""Settings that an option of the command may override."""
+
+JsonObject = dict[str, Any]
 
 
-DECIDED = frozenset((*WHICH_STORE, "HOLDFAST_SUBJECT", "HOLDFAST_URL", "HOLDFAST_TOKEN"))
-"""What an option of the command may have decided, too."""
+@dataclass(frozen=True, slots=True)
+class Client:
+    name: str
+    title: str
+    file: Callable[[], Path]
+    servers: str = "mcpServers"
+    """The member of the file that holds all MCP servers."""
+    typed: bool = False
+    """Entries name their transport."""
 
 
-def said_to_agents(settings: Settings) -> dict[str, str]:
+def _in_home(*parts: str) -> Callable[[], Path]:
+    return lambda: Path.home().joinpath(*parts)
+
+
+def _in_config(*parts: str) -> Callable[[], Path]:
+    return lambda: user_config_dir().joinpath(*parts)
+
+
+CLIENTS: Mapping[str, Client] = {
+    client.name: client
+    for client in (
+        Client("claude-code", "Claude Code", _in_home(".claude.json"), typed=True),
+        Client("claude-desktop", "Claude Desktop", _in_config("Claude", "claude_desktop_config.json")),
+        Client("cursor", "Cursor", _in_home(".cursor", "mcp.json")),
+        Client("vscode", "VS Code", _in_config("Code", "User", "mcp.json"), "servers", typed=True),
+        Client("gemini", "Gemini CLI", _in_home(".gemini", "settings.json")),
+    )
+}
+
+
+def entry_for(client: Client, settings: Settings, surface: str, former: object = None) -> JsonObject:
+    """Returns an entry that starts this very program on this very store, or on the server of HOLDFAST_URL. Secrets that
+    a person added to the `former` entry of the same store stay."""
+    command, arguments = own_command()
+    arguments = [*arguments, "mcp", *(("--surface", surface) if surface != "core" else ())]
+    environment = _environment(settings)
+    if not settings.url:
+        environment |= _secrets_of(former, environment)
+    entry: JsonObject = {"type": "stdio"} if client.typed else {}
+    return entry | {"command": command, "args": arguments} | ({"env": environment} if environment else {})
+
+
+def own_command() -> tuple[str, list[str]]:
+    """Returns the command that starts this very program, and its first arguments."""
+    script = Path(sys.executable).with_name("holdfast.exe" if os.name == "nt" else "holdfast")
+    return (str(script), []) if script.exists() else (sys.executable, ["-m", "holdfast"])
+
+
+def is_ours(entry: object) -> bool:
+    """Recognises an entry that `connect` of any installation wrote."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("args"), list):
+        return False
+    command, arguments = Path(str(entry.get("command"))), entry["args"]
+    if not command.is_absolute():
+        return False
+    return arguments[:3] == ["-m", "holdfast", "mcp"] or (
+        command.name in ("holdfast", "holdfast.exe") and arguments[:1] == ["mcp"]
+    )
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    """Returns the settings of this shell and command that the client's process would not inherit."""
     if settings.url:
-        token = {"HOLDFAST_TOKEN": settings.token} if settings.token else {}
-        return {"HOLDFAST_URL": settings.url} | token
-    usual = load({})
-    said: dict[str, str] = {}
-    if settings.data_dir != usual.data_dir:
-        said["HOLDFAST_DATA_DIR"] = str(settings.data_dir.absolute())
+        return {"HOLDFAST_URL": settings.url} | ({"HOLDFAST_TOKEN": settings.token} if settings.token else {})
+    defaults = load({})
+    environment: dict[str, str] = {}
+    if settings.data_dir != defaults.data_dir:
+        environment["HOLDFAST_DATA_DIR"] = str(settings.data_dir.absolute())
     if settings.database_url:
-        said["HOLDFAST_DATABASE_URL"] = _from_anywhere(settings)
-    if settings.subject != usual.subject:
-        said["HOLDFAST_SUBJECT"] = settings.subject
-    return said | _harmless(settings, usual)
+        path = locate_store(settings).file
+        relative = path is not None and not path.is_absolute()  # a client starts programs in another folder
+        environment["HOLDFAST_DATABASE_URL"] = (
+            f"sqlite:///{quote(path.absolute().as_posix())}" if path and relative else settings.database_url
+        )
+    if settings.subject != defaults.subject:
+        environment["HOLDFAST_SUBJECT"] = settings.subject
+    return environment | _harmless_settings(settings, defaults)
 
 
-def _from_anywhere(settings: Settings) -> str:
-    """An agent is started in a folder of its own."""
-    path = database_path(settings)
-    if path is None or path.is_absolute():
-        return str(settings.database_url)
-    return f"sqlite:///{quote(path.absolute().as_posix())}"
+def _harmless_settings(settings: Settings, defaults: Settings) -> dict[str, str]:
+    shell, harmless = surroundings(), {}
+    for row, _, unit, _ in TABLE:
+        name, value = PREFIX + row, shell.get(PREFIX + row)
+        is_secret = name in LOCAL_SECRETS and value not in (OFF, EPHEMERAL)
+        if value and not is_secret and name not in SERVER_SETTINGS | OPTION_SETTINGS:
+            harmless[name] = str(Path(value).expanduser().absolute()) if unit == "path" else value
+    if settings.model_dir != defaults.model_dir:  # XDG_CACHE_HOME moves it, too
+        harmless["HOLDFAST_MODEL_DIR"] = str(settings.model_dir.absolute())
+    return harmless
 
 
-def _harmless(settings: Settings, usual: Settings) -> dict[str, str]:
-    heard, said = surroundings(), {}
-    for name, _, unit, _ in TABLE:
-        name, value = PREFIX + name, heard.get(PREFIX + name)
-        if not value or name in OF_THE_SERVER | DECIDED or (name in WITHHELD and not _is_word(value)):
-            continue
-        said[name] = str(Path(value).expanduser().absolute()) if unit == "path" else value
-    if settings.model_dir != usual.model_dir:  # XDG_CACHE_HOME moves it, too
-        said["HOLDFAST_MODEL_DIR"] = str(settings.model_dir.absolute())
-    return said
+def _secrets_of(entry: object, environment: Mapping[str, str]) -> dict[str, str]:
+    env = entry.get("env") if isinstance(entry, dict) and is_ours(entry) else None
+    if not isinstance(env, dict) or any(env.get(name) != environment.get(name) for name in STORE_SETTINGS):
+        return {}
+    return {name: value for name, value in env.items() if name in LOCAL_SECRETS and name not in environment}
 
 
-def _is_word(value: str) -> bool:
-    return value in (OFF, EPHEMERAL)
-
-
-def sharing_warning(settings: Settings, said: Mapping[str, str]) -> str | None:
-    """Which secrets of this shell an agent will miss that is told this, and what to do about each."""
+def missing_secrets(settings: Settings, environment: Mapping[str, str]) -> str | None:
+    """Names the secrets of this shell that an agent with this environment will miss, and a remedy for each."""
     if settings.url:
         return None
-    there = load(said)  # holdfast.toml may say it, too
-    fields = {name: name.removeprefix(PREFIX).lower() for name in WITHHELD if name not in said}
-    missed = [name for name, field in fields.items() if getattr(settings, field) != getattr(there, field)]
-    told = [_key_missed(settings)] if KEY in missed else []
-    told += [f"{name} is missing there: {_into_settings(settings, name)}." for name in missed if name != KEY]
-    told = [sentence for sentence in told if sentence]
-    if not told:
-        return None
-    return " ".join(("Secrets of this shell are not written into the entry.", *told))
+    theirs = load(environment)  # reads holdfast.toml, too
+    fields = {name: name.removeprefix(PREFIX).lower() for name in LOCAL_SECRETS if name not in environment}
+    missing = [name for name, field in fields.items() if getattr(settings, field) != getattr(theirs, field)]
+    sentences = []
+    for name in missing:
+        if name != KEY:
+            sentences.append(f"{name} is missing there: {_into_settings(settings, name)}.")
+        elif _needs_key(settings):
+            sentences.append(f"Without {KEY} the agent cannot open this store: {how_to_share_key(settings)}.")
+    return (
+        " ".join(("Secrets of this shell are not written into the entry.", *sentences)) if sentences else None
+    )
 
 
-def _key_missed(settings: Settings) -> str:
-    path = database_path(settings)
-    if path is None and not is_postgres(settings):
-        return ""  # a store in memory is made anew each time
-    if path is not None and _key_in(key_file_of(path)) == (settings.memory_key or "").strip().lower():
-        return ""
-    return f"Without {KEY} the agent cannot open this store: {bring_key(settings)}."
+def _needs_key(settings: Settings) -> bool:
+    """A store in memory makes its own key; a key file may hold the key already."""
+    path = locate_store(settings).file
+    if path is None:
+        return locate_store(settings).is_shared
+    try:
+        in_file = key_file_of(path).read_text(encoding="ascii").strip().lower()
+    except (OSError, UnicodeDecodeError):
+        in_file = ""
+    return in_file != (settings.memory_key or "").strip().lower()
 
 
-def bring_key(settings: Settings) -> str:
-    """How the key of this shell gets to agents on the same store."""
-    path = database_path(settings)
+def how_to_share_key(settings: Settings) -> str:
+    """Returns instructions that give agents on the same store the key of this shell."""
+    path = locate_store(settings).file
     if path is None:
         return _into_settings(settings, KEY)
-    file = own_key_file(path).absolute()
+    file = key_file_of(path).absolute()
     first = f"move {file} away, which holds another key, and then " if file.exists() else ""
     if os.name == "nt":
         how = f"write the key, 64 hex characters, into {file}"
@@ -299,14 +197,123 @@ def bring_key(settings: Settings) -> str:
     return f"{first}{how}; or add {KEY} to `env` of the entry yourself"
 
 
-def _key_in(file: Path) -> str:
-    try:
-        return file.read_text(encoding="ascii").strip().lower()
-    except (OSError, UnicodeDecodeError):
-        return ""
-
-
 def _into_settings(settings: Settings, name: str) -> str:
     file = (settings.data_dir / FILE).absolute()
     word = name.removeprefix(PREFIX).lower()
     return f'write {word} = "…" into {file} (readable by you alone), or add {name} to `env` of the entry yourself'
+
+
+def read(path: Path) -> str:
+    """Returns the text with its line ends and byte order mark; empty when there is no file."""
+    try:
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise Unavailable(f"{path} cannot be read: {error}.") from error
+
+
+def entry_in(client: Client, text: str | None = None) -> JsonObject | None:
+    """Returns the entry named `holdfast` in the client's file, or in this text of it."""
+    entry = _parse(client, read(client.file()) if text is None else text)[client.servers].get(NAME)
+    return entry if isinstance(entry, dict) else None
+
+
+def with_entry(client: Client, text: str, entry: object) -> str:
+    """Returns the text with the entry, and the very same text if it is there."""
+    settings = _parse(client, text)
+    if settings[client.servers].get(NAME) == entry:
+        return text
+    settings[client.servers][NAME] = entry
+    return _rendered(settings, text)
+
+
+def without_entry(client: Client, text: str) -> str:
+    """Returns the text without our entry, or with the one that was there before ours.
+
+    When nothing else changed since, this is the backup byte for byte. An entry that was never ours stays."""
+    backup = _backup(client)
+    settings = _parse(client, text)
+    ours = settings[client.servers].pop(NAME, None)
+    if not backup.exists() and not is_ours(ours):
+        return text
+    before = _before_us(client, read(backup))
+    settings_before = _parse(client, before)
+    former = settings_before[client.servers].get(NAME)
+    if former is not None:
+        settings[client.servers][NAME] = former
+    if settings == settings_before:
+        return before
+    return text if ours == former else _rendered(settings, text)
+
+
+def save(client: Client, text: str, backup: str | None = None) -> None:
+    """Writes the file atomically, through a symbolic link, keeping its permissions; empty text removes it.
+
+    `backup` is written once, the first time; an empty backup means that there was no file."""
+    path = client.file().resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if backup is not None and not _backup(client).exists():
+        _write(_backup(client), _before_us(client, backup), path)
+    if text:
+        _write(path, text, path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def remove_backup(client: Client) -> None:
+    _backup(client).unlink(missing_ok=True)
+
+
+def _backup(client: Client) -> Path:
+    path = client.file().resolve()
+    return path.with_name(path.name + BACKUP)
+
+
+def _before_us(client: Client, text: str) -> str:
+    """Removes our entry from a backup that was lost and made again, or made when we were there already."""
+    settings = _parse(client, text)
+    if not is_ours(settings[client.servers].get(NAME)):
+        return text
+    del settings[client.servers][NAME]
+    return "" if settings == {client.servers: {}} else _rendered(settings, text)
+
+
+def _parse(client: Client, text: str) -> JsonObject:
+    """Returns the settings, always with an object of servers. InvalidJson when they could not be written back."""
+    text = text.removeprefix(BYTE_ORDER_MARK)
+    try:
+        settings = json.loads(text, object_pairs_hook=_object) if text.strip() else {}
+        json.dumps(settings, allow_nan=False)
+    except ValueError as error:
+        raise InvalidJson(f"{client.file()} is not plain JSON ({error}); nothing was changed.") from None
+    if not isinstance(settings, dict):
+        raise InvalidJson(f"{client.file()} is not a JSON object; nothing was changed.")
+    if not isinstance(settings.setdefault(client.servers, {}), dict):
+        raise InvalidJson(f"`{client.servers}` in {client.file()} is not an object; nothing was changed.")
+    return settings
+
+
+def _object(members: list[tuple[str, Any]]) -> JsonObject:
+    found = dict(members)
+    if len(found) < len(members):
+        raise ValueError("a name appears twice in one object")
+    return found
+
+
+def _rendered(settings: JsonObject, former: str) -> str:
+    """Returns the settings as text with the indentation, line ends and byte order mark of the former text."""
+    indent = re.search(r'^([ \t]+)"', former, re.MULTILINE)
+    text = json.dumps(settings, indent=indent[1] if indent else 2, ensure_ascii=False)
+    text = text.encode(errors="backslashreplace").decode()  # half of a surrogate pair
+    if former.endswith("\n") or not former:
+        text += "\n"
+    if "\r\n" in former:
+        text = text.replace("\n", "\r\n")
+    return BYTE_ORDER_MARK + text if former.startswith(BYTE_ORDER_MARK) else text
+
+
+def _write(path: Path, text: str, like: Path) -> None:
+    """Writes with the permissions of an existing file."""
+    mode = stat.S_IMODE(like.stat().st_mode) if like.exists() else 0o600
+    write_atomically(path, text.encode(), mode=mode)

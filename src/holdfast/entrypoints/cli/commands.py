@@ -1,5 +1,5 @@
-"""The table of commands. What a command takes is worked out when it is called, which for all of them together would
-take longer than `holdfast --help` does."""
+"""The table of commands. The parameters of a command are worked out when it is called, so that `holdfast --help` stays
+quick."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typer.core import MarkupMode, TyperCommand, TyperGroup
 from holdfast.entrypoints.cli import (
     call,
     connect,
+    doctor,
     maintenance,
     model,
     people,
@@ -22,7 +23,6 @@ from holdfast.entrypoints.cli import (
     tokens,
     writing,
 )
-from holdfast.entrypoints.cli.doctor import command as doctor
 
 MEMORIES, SPACES, SERVER, STORE = "Memories", "Spaces", "Server", "Store"
 
@@ -50,7 +50,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Any] | typer.Typer], ...] = (
     ("unshare", SPACES, sharing.unshare),
     ("grants", SPACES, sharing.grants),
     ("serve", SERVER, serving.serve),
-    ("mcp", SERVER, connect.mcp),
+    ("mcp", SERVER, serving.mcp),
     ("connect", SERVER, connect.connect),
     ("token", SERVER, tokens.app),
     ("doctor", STORE, doctor.doctor),
@@ -66,7 +66,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Any] | typer.Typer], ...] = (
 
 
 class ReaderGone(Exception):
-    """Whoever read the output closed it."""
+    """The reader closed the pipe."""
 
 
 class Commands(TyperGroup):
@@ -78,18 +78,18 @@ class Commands(TyperGroup):
         name, outline, rest = super().resolve_command(ctx, args)
         return name, outline and built(name or "", self.rich_markup_mode), rest
 
-    def make_context(self, *told: Any, **more: Any) -> Any:
-        with reader_stays():
-            return super().make_context(*told, **more)
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        with broken_pipe_is_no_error():
+            return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        with reader_stays():
+        with broken_pipe_is_no_error():
             return super().invoke(ctx)
 
 
 @contextmanager
-def reader_stays() -> Iterator[None]:
-    """Typer takes a closed pipe for a failure; here it is an ending of its own."""
+def broken_pipe_is_no_error() -> Iterator[None]:
+    """Keeps Typer from reporting a closed pipe as a failure."""
     try:
         yield
     except BrokenPipeError:
@@ -97,7 +97,7 @@ def reader_stays() -> Iterator[None]:
 
 
 def built(name: str, markup: MarkupMode = None) -> Any:
-    """A command with all its parameters."""
+    """Returns a command with all its parameters."""
     command = next(command for named, _, command in COMMANDS if named == name)
     if isinstance(command, typer.Typer):
         command.rich_markup_mode = markup
@@ -110,6 +110,6 @@ def built(name: str, markup: MarkupMode = None) -> Any:
 
 
 def _outline(name: str, panel: str, command: Callable[..., Any] | typer.Typer) -> TyperCommand:
-    """What a list of commands says about one."""
+    """Returns a command without parameters, for the list of commands."""
     sentence = command.info.help if isinstance(command, typer.Typer) else command.__doc__
     return TyperCommand(name=name, help=(sentence or "").partition("\n")[0], rich_help_panel=panel)

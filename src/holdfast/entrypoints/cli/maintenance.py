@@ -1,8 +1,7 @@
-"""Commands for whoever keeps a store: keys, audit, sweep, index, moving and scaling."""
+"""Commands that maintain a store: keys, audit, sweep, index, moving and scaling."""
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -21,13 +20,13 @@ if TYPE_CHECKING:
     from holdfast.recall.index import IndexStatus
 
 STALLED_SECONDS = 120
-"""No vector was made for so long: nothing that waits can be opened, or another process does not get on."""
+"""`reindex` gives up after so long without a new vector: the rest cannot be opened, or another process is stuck."""
 
-keys = typer.Typer(help="The keys that memories are sealed with.", no_args_is_help=True)
+keys = typer.Typer(help="The keys that encrypt memories.", no_args_is_help=True)
 
 
 class RotateCommand(TyperCommand):
-    """`keys rotate --data` without a directory means the data keys."""
+    """Reads `keys rotate --data` without a directory as `--data-keys`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         for at, argument in enumerate(args):
@@ -38,7 +37,7 @@ class RotateCommand(TyperCommand):
 
 @keys.command()
 def status(as_json: Json = False, data: Data = None, _subject: As = None) -> None:
-    """Show which master key is in use, and what others still wrap."""
+    """Show the master key in use, and data keys under other master keys."""
     with opened_store(data, "keys status") as memory:
         found = memory.keys.status()
     if as_json:
@@ -47,13 +46,17 @@ def status(as_json: Json = False, data: Data = None, _subject: As = None) -> Non
     output.say(f"Master key {found.master}.")
     if found.wrapped_by_others:
         output.say(
-            f"{found.wrapped_by_others} data keys are wrapped by earlier masters; run: holdfast keys rotate"
+            f"{output.counted(found.wrapped_by_others, 'data key')} under earlier masters; run: holdfast keys rotate"
         )
     if found.locked:
-        output.say(f"{found.locked} of them no configured key opens; set HOLDFAST_MEMORY_OLD_KEYS.")
-    output.say(f"The most used data key has sealed {found.most_used:,} messages.")
+        output.say(
+            f"{found.locked} of them cannot be opened with a configured key; set HOLDFAST_MEMORY_OLD_KEYS."
+        )
+    output.say(f"The most used data key has encrypted {output.counted(found.most_used, 'message')}.")
     if found.worn:
-        output.say(f"{found.worn} data keys have sealed enough; run: holdfast keys rotate --data-keys")
+        output.say(
+            f"{output.counted(found.worn, 'data key')} should be replaced; run: holdfast keys rotate --data-keys"
+        )
 
 
 @keys.command(cls=RotateCommand)
@@ -62,60 +65,61 @@ def rotate(
         bool,
         typer.Option(
             "--data-keys",
-            help="New data keys: every memory is sealed anew. `--data` without DIR says the same.",
+            help="Replace the data keys and re-encrypt every memory. `--data` without DIR does the same.",
         ),
     ] = False,
     as_json: Json = False,
     data: Data = None,
     _subject: As = None,
 ) -> None:
-    """Wrap every data key under a new master key; or make new data keys and seal all memories anew."""
-    from holdfast.entrypoints.cli.output import patiently, shown_count
-
+    """Re-wrap every data key under the current master key, or replace the data keys."""
     with opened_store(data, "keys rotate") as memory:
         if data_keys:
-            with shown_count("rows sealed anew") as tell:
-                done = memory.keys.rotate_data(progress=tell)
+            with output.shown_count("rows re-encrypted") as report:
+                done = memory.keys.rotate_data(progress=report)
         else:
-            with patiently("wrapping keys"):
+            with output.status("wrapping keys"):
                 done = memory.keys.rotate()
     if as_json:
         output.emit(asdict(done))
     elif data_keys:
+        memories = output.counted(done.entries, "memory", "memories")
+        revisions = output.counted(done.revisions, "earlier revision")
         output.say(
-            f"{done.keys} spaces have new keys; {done.entries} memories and {done.revisions} earlier states were "
-            "sealed anew."
+            f"{output.counted(done.keys, 'space')} with new keys; re-encrypted {memories} and {revisions}."
         )
     else:
-        output.say(f"{done.keys} data keys are wrapped anew.")
+        output.say(f"Re-wrapped {output.counted(done.keys, 'data key')}.")
         if done.locked:
             output.say(f"{done.locked} could not be: no configured key opens them.")
 
 
 @keys.command()
 def backup(
-    file: Annotated[Path, typer.Argument(help="A new file, to be kept apart from copies of the store.")],
+    file: Annotated[Path, typer.Argument(help="A new file; keep it apart from copies of the store.")],
     as_json: Json = False,
     data: Data = None,
     _subject: As = None,
 ) -> None:
-    """Write all wrapped data keys into a file of their own; without the master key it opens nothing."""
+    """Back up the wrapped data keys to a file; it is useless without the master key."""
     with opened_store(data, "keys backup") as memory:
         count = memory.keys.backup(file)
     if as_json:
         output.emit({"file": str(file), "keys": count})
     else:
-        output.say(f"{count} wrapped keys are in {file}. Keep it apart from copies of the store.")
+        output.say(
+            f"Wrote {output.counted(count, 'wrapped key')} to {file}. Keep it apart from copies of the store."
+        )
 
 
 @keys.command()
 def restore(
-    file: Annotated[Path, typer.Argument(help="What `keys backup` wrote.")],
+    file: Annotated[Path, typer.Argument(help="A file that `keys backup` wrote.")],
     as_json: Json = False,
     data: Data = None,
     _subject: As = None,
 ) -> None:
-    """Put back the wrapped keys that the store misses and still needs, its own among them."""
+    """Restore the wrapped keys that the store lost and still needs."""
     from holdfast.entrypoints.python.keys import read_file
     from holdfast.wiring import put_back_keys
 
@@ -123,11 +127,11 @@ def restore(
     if as_json:
         output.emit(asdict(done))
         return
-    output.say(f"{done.restored} keys were put back; {done.present} were there.")
+    output.say(f"Restored {output.counted(done.restored, 'key')}; {done.present} already present.")
     if done.unneeded:
-        output.say(f"{done.unneeded} are of no use any more and were left out.")
+        output.say(f"{done.unneeded} no longer needed and skipped.")
     if done.locked:
-        output.say(f"{done.locked} no configured key opens; set HOLDFAST_MEMORY_OLD_KEYS.")
+        output.say(f"{done.locked} cannot be opened with a configured key; set HOLDFAST_MEMORY_OLD_KEYS.")
 
 
 @keys.command()
@@ -138,7 +142,7 @@ def destroy(
     data: Data = None,
     _subject: As = None,
 ) -> None:
-    """Destroy the keys of a space: nothing that was written there can ever be read again."""
+    """Destroy the keys of a space: nothing written there can ever be read again."""
     if not yes:
         typer.confirm(
             f"Nothing in space {space} will be readable again. Destroy its keys?", abort=True, err=True
@@ -148,79 +152,75 @@ def destroy(
     if as_json:
         output.emit({"space": str(space), "destroyed": count})
     else:
-        output.say(f"{count} keys are destroyed. Destroy key backups that hold them, too.")
+        output.say(f"Destroyed {output.counted(count, 'key')}. Destroy key backups that hold them, too.")
 
 
-audit = typer.Typer(help="The log of who did and read what.", no_args_is_help=True)
+audit = typer.Typer(help="Check the audit log.", no_args_is_help=True)
 
 
 @audit.callback()
 def _log() -> None:
-    """The log of who did and read what."""
+    """Check the audit log."""
 
 
 @audit.command()
 def verify(
     anchor: Annotated[
         str | None,
-        typer.Option("--anchor", help="What an earlier check printed: its line must still be there."),
+        typer.Option("--anchor", help="The anchor of an earlier check; its entry must still be there."),
     ] = None,
     as_json: Json = False,
     data: Data = None,
     _subject: As = None,
 ) -> None:
-    """Find every line of the log that was changed, moved, taken out or cut off."""
-    from holdfast.entrypoints.cli.output import shown_count
-
-    with opened_store(data, "audit verify") as memory, shown_count("lines of the log checked") as tell:
-        found = memory.audit.verify(anchor, tell)
+    """Detect entries of the audit log that were changed, moved or removed."""
+    with opened_store(data, "audit verify") as memory, output.shown_count("log entries checked") as report:
+        found = memory.audit.verify(anchor, report)
     if as_json:
         output.emit(asdict(found) | {"intact": found.intact})
     elif found.intact:
-        output.say(f"The log is whole: {found.lines} lines. Keep this anchor elsewhere: {found.anchor}")
+        entries = output.counted(found.lines, "entry", "entries")
+        output.say(f"Audit log intact ({entries}). Store this anchor somewhere safe: {found.anchor}")
     else:
-        output.say(f"The log is not whole. {found.problem}")
+        output.say(f"Audit log damaged. {found.problem}")
     if not found.intact:
         raise typer.Exit(1)
 
 
 def sweep(as_json: Json = False, data: Data = None, _subject: As = None) -> None:
-    """Remove what has expired and old trash now."""
-    from holdfast.entrypoints.cli.output import patiently
-
-    with opened_store(data, "sweep") as memory, patiently("sweeping"):
+    """Remove expired memories and old trash now."""
+    with opened_store(data, "sweep") as memory, output.status("sweeping"):
         swept = memory.sweep()
     if as_json:
         output.emit(asdict(swept))
     else:
-        output.say(
-            f"Removed {swept.expired} expired memories, {swept.trash} from the trash, {swept.grants} grants."
-        )
+        expired = output.counted(swept.expired, "expired memory", "expired memories")
+        grants = output.counted(swept.grants, "grant")
+        output.say(f"Removed {expired}, {swept.trash} from the trash, {grants}.")
 
 
 def index(as_json: Json = False, subject: As = None, data: Data = None) -> None:
-    """Show how far recall's index is."""
-    with opened(data, subject, "looking") as me:
+    """Show the state of recall's index."""
+    with opened(data, subject, "reading the index") as me:
         found: IndexStatus = me.index()
-    _told(found, as_json)
+    _show_index(found, as_json)
 
 
 def reindex(as_json: Json = False, data: Data = None, _subject: As = None) -> None:
-    """Make every missing vector now, not in the background."""
+    """Build missing vectors now."""
     with opened_store(data, "reindex") as memory:
-        found = _settled(memory)
-    _told(found, as_json)
+        found = _settle(memory)
+    _show_index(found, as_json)
 
 
-def _settled(memory: Memory) -> IndexStatus:
-    """Waits a second at a time, so that what is left can be shown."""
+def _settle(memory: Memory) -> IndexStatus:
+    """Waits a second at a time, to show what is left."""
     from holdfast.domain.errors import Unavailable
-    from holdfast.entrypoints.cli.output import shown_count
 
     least, since = memory.index().pending, time.monotonic()
-    with shown_count("memories wait for their vector") as tell:
+    with output.shown_count("memories without a vector") as report:
         while True:
-            tell(least)
+            report(least)
             try:
                 return memory.settle(timeout=1)
             except Unavailable:
@@ -231,42 +231,41 @@ def _settled(memory: Memory) -> IndexStatus:
                     raise
 
 
-def _told(found: IndexStatus, as_json: bool) -> None:
+def _show_index(found: IndexStatus, as_json: bool) -> None:
     if as_json:
         output.emit(asdict(found))
         return
-    model = found.embedder or "words alone"
-    output.say(f"Recall uses {model}; {found.pending} memories wait for their vector.")
+    pending = output.counted(found.pending, "memory", "memories")
+    output.say(f"Recall uses {found.embedder or 'words alone'}; {pending} without a vector.")
     if found.following:
-        output.say(f"{found.following} takes over once its vectors are made.")
+        output.say(f"{found.following} takes over when its vectors are built.")
     if found.held:
         output.say(f"{found.held} is held back; to use it: holdfast model use {found.held}")
     output.remark(found.note)
 
 
-scale = typer.Typer(help="Spread a store on PostgreSQL over many machines.", no_args_is_help=True)
+scale = typer.Typer(help="Scale a store on PostgreSQL.", no_args_is_help=True)
 
 
 def migrate_store(
     source: Annotated[
         str, typer.Argument(metavar="FROM", help="A folder, a database file, sqlite:///… or postgresql://…")
     ],
-    target: Annotated[str, typer.Argument(metavar="TO", help="The same, and empty.")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="An empty store, named the same way.")],
     as_json: Json = False,
     _data: Data = None,
     _subject: As = None,
 ) -> None:
     """Move a store to another backend, and compare both.
 
-    Every row moves as it is. Nobody may write to it meanwhile. Stopped in the middle, it goes on when it is run again.
+    Rows are copied unchanged. Nothing may write to the store meanwhile. If interrupted, run it again to continue.
     """
-    from holdfast.entrypoints.cli.output import shown_count
     from holdfast.entrypoints.python.migrate_store import move_store
 
-    with shown_count("entries over") as tell:
-        moved = move_store(source, target, progress=tell)
+    with output.shown_count("entries moved") as report:
+        moved = move_store(source, target, progress=report)
     if as_json:
-        print(json.dumps(asdict(moved)))
+        output.emit(asdict(moved))
         return
     print(
         f"Moved and compared {moved.spaces} spaces, {moved.entries} entries, {moved.revisions} earlier revisions and "
@@ -283,26 +282,24 @@ def vectors(
     space: Annotated[
         str, typer.Argument(metavar="SPACE", help="Its id or kind:reference, as `holdfast spaces` shows it.")
     ],
-    drop: Annotated[bool, typer.Option("--drop", help="Take the index away again.")] = False,
+    drop: Annotated[bool, typer.Option("--drop", help="Drop the index.")] = False,
     as_json: Json = False,
     data: Data = None,
     subject: As = None,
 ) -> None:
-    """Make an index over the vectors of one huge space; it finds nearly all of the nearest.
+    """Build an approximate index over the vectors of one huge space.
 
-    Only spaces whose vectors are too many to be opened (docs/scaling.md) gain by it. Everything goes on meanwhile.
+    It helps only spaces with too many vectors to open (docs/scaling.md). Reads and writes continue meanwhile.
     """
-    from holdfast.entrypoints.cli.output import patiently
-
     owner = settings_of(data, subject=subject).subject
-    with opened_store(data, "scale vectors") as memory, patiently("indexing vectors"):
+    with opened_store(data, "scale vectors") as memory, output.status("indexing vectors"):
         name = None if drop else memory.build_vector_index(owner, space)
         if drop:
             memory.drop_vector_index(owner, space)
     if as_json:
-        print(json.dumps({"index": name}))
+        output.emit({"index": name})
     else:
-        print(f"Vectors of {space} are found by the index {name}." if name else "The index is gone.")
+        print(f"Built the index {name} over the vectors of {space}." if name else "Dropped the index.")
 
 
 @scale.command()
@@ -324,9 +321,9 @@ def citus(
 
     spread = distribute(url)
     if as_json:
-        print(json.dumps(asdict(spread)))
+        output.emit(asdict(spread))
         return
-    for table, place in spread.tables.items():
-        print(f"{table:12} {place}")
+    for table, placement in spread.tables.items():
+        print(f"{table:12} {placement}")
     if spread.not_routed:
         print(f"Not sent to one shard: {'; '.join(spread.not_routed)}.")

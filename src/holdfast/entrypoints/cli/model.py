@@ -1,4 +1,4 @@
-"""`holdfast model fetch|list|use|drop`: the weights of the default embedder, and whose vectors serve."""
+"""`holdfast model fetch|list|use|drop`: the weights of the default embedder, and the model that recall uses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.entrypoints.cli import output
 from holdfast.entrypoints.cli.options import As, Data, Json
 from holdfast.entrypoints.cli.session import opened_store, settings_of
 
-app = typer.Typer(help="The embedder's model: fetch it, or see what is here.", no_args_is_help=True)
+app = typer.Typer(help="Fetch, list and choose embedder models.", no_args_is_help=True)
 
 
 @app.command()
@@ -23,7 +23,7 @@ def fetch(
         typer.Option(
             "--source",
             metavar="DIR",
-            help="A folder with the model's files, asked before the network; default: HOLDFAST_MODEL_SOURCE.",
+            help="A folder with the model's files, tried before the network; default: HOLDFAST_MODEL_SOURCE.",
         ),
     ] = None,
     as_json: Json = False,
@@ -49,7 +49,7 @@ def fetch(
         raise typer.Exit(1) from None
     found = fetched.manifest
     if as_json:
-        print(json.dumps({"fetched": fetched.new, "folder": str(fetched.folder), **_shown(found)}))
+        print(json.dumps({"fetched": fetched.new, "folder": str(fetched.folder), **_described(found)}))
     elif fetched.new:
         print(f"{found.model_id} is in {fetched.folder}, from {found.source}.")
     else:
@@ -58,7 +58,7 @@ def fetch(
 
 @app.command("list")
 def list_models(as_json: Json = False, data: Data = None, _subject: As = None) -> None:
-    """Show the models that are here, whether they are whole, and which one recall uses."""
+    """List installed models and show which one recall uses."""
     from holdfast.recall.embedding.choose import choose_embedder
     from holdfast.recall.embedding.models import files_are_whole, installed
 
@@ -67,7 +67,7 @@ def list_models(as_json: Json = False, data: Data = None, _subject: As = None) -
     used = choice.embedder.model_id if choice.embedder else None
     models = [
         {
-            **_shown(manifest),
+            **_described(manifest),
             "bytes": sum(file.stat().st_size for file in folder.iterdir()),
             "whole": files_are_whole(folder, manifest),
             "used": manifest.model_id == used,
@@ -81,7 +81,7 @@ def list_models(as_json: Json = False, data: Data = None, _subject: As = None) -
     if models:
         _table(models)
     print(choice.reason or f"HOLDFAST_EMBEDDER={settings.embedder}: {used}")
-    print(f"Models lie in {settings.model_dir}.")
+    print(f"Models directory: {settings.model_dir}")
 
 
 @app.command()
@@ -93,20 +93,18 @@ def use(
     data: Data = None,
     _subject: As = None,
 ) -> None:
-    """Let recall use the kept vectors of another model, from one moment on."""
+    """Switch recall to the stored vectors of another model."""
     with opened_store(data, "model use") as memory:
         status = memory.use_model(model_id)
     if as_json:
         print(json.dumps({"embedder": status.embedder, "pending": status.pending}))
     else:
-        print(
-            f"Recall uses the vectors of {status.embedder}; {status.pending} entries still wait for theirs."
-        )
+        print(f"Recall uses the vectors of {status.embedder}; {status.pending} entries are not embedded yet.")
 
 
 @app.command()
 def drop(
-    model_id: Annotated[str, typer.Argument(help="A model that does not serve recall any more.")],
+    model_id: Annotated[str, typer.Argument(help="A model that recall no longer uses.")],
     as_json: Json = False,
     data: Data = None,
     _subject: As = None,
@@ -114,10 +112,14 @@ def drop(
     """Remove the vectors of a model that recall does not use."""
     with opened_store(data, "model drop") as memory:
         dropped = memory.drop_model(model_id)
-    print(json.dumps({"dropped": dropped}) if as_json else f"{dropped} vectors of {model_id} are gone.")
+    print(
+        json.dumps({"dropped": dropped})
+        if as_json
+        else f"Removed {output.counted(dropped, 'vector')} of {model_id}."
+    )
 
 
-def _shown(manifest: Any) -> dict[str, Any]:
+def _described(manifest: Any) -> dict[str, Any]:
     names = ("name", "model_id", "dimensions", "licence", "source", "sha256")
     return {name: getattr(manifest, name) for name in names}
 

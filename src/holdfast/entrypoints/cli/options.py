@@ -1,4 +1,4 @@
-"""The options that commands share, and how their words are read."""
+"""The options that commands share, and the parsers of their values."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ TTL = re.compile(r"(\d{1,12})([dhms]?)")
 
 
 @dataclass(slots=True)
-class Said:
-    """What a command was told that still matters when it fails."""
+class GlobalOptions:
+    """The options that decide how an error is shown."""
 
     as_json: bool = False
     debug: bool = False
 
 
-def _say_json(context: typer.Context, value: bool) -> bool:
-    if value and isinstance(context.obj, Said):
+def _note_json(context: typer.Context, value: bool) -> bool:
+    if value and isinstance(context.obj, GlobalOptions):
         context.obj.as_json = True
     return value
 
 
 def seconds(text: str | int) -> int:
-    """90d, 12h, 30m, 45s, or seconds; a default comes as a number."""
+    """Parses 90d, 12h, 30m, 45s, or seconds; a default is a number already."""
     if isinstance(text, int):
         return text
     found = TTL.fullmatch(text)
@@ -43,7 +43,7 @@ def seconds(text: str | int) -> int:
 
 
 def moment(text: str) -> datetime:
-    """A time with a zone; one without is meant in this machine's zone."""
+    """Parses a time; one without a zone is in this machine's zone."""
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError, OSError):
@@ -58,22 +58,22 @@ def lifetime(ttl: int | None) -> timedelta | None:
 
 
 def text_of(text: str, refused: type[InvalidInput] = InvalidField) -> str:
-    """The text itself; `-` is standard input without its last line break, `refused` if that is none."""
+    """Returns the text; for `-`, standard input without its last line break. Raises `refused` if that is no text."""
     if text != "-":
         return text
     if sys.stdin is None:
         raise refused("Standard input is closed.")
-    said = sys.stdin.buffer.read(MOST_INPUT_BYTES + 1)
-    if len(said) > MOST_INPUT_BYTES:
+    data = sys.stdin.buffer.read(MOST_INPUT_BYTES + 1)
+    if len(data) > MOST_INPUT_BYTES:
         raise TooLarge("Standard input is longer than any memory may be.")
     try:
-        return said.decode().removesuffix("\n").removesuffix("\r")
+        return data.decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError:
         raise refused("Standard input is not UTF-8 text.") from None
 
 
 Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document instead of text.", callback=_say_json)
+    bool, typer.Option("--json", help="Print one JSON document instead of text.", callback=_note_json)
 ]
 As = Annotated[
     str | None, typer.Option("--as", metavar="SUBJECT", help="Act as this user; default: HOLDFAST_SUBJECT.")
@@ -94,20 +94,20 @@ Space = Annotated[
     str | None,
     typer.Option("--space", help="A space by id, reference or kind:reference; default: your own."),
 ]
-Hint = Annotated[str | None, typer.Option("--hint", help="One line on what it is good for.")]
-Category = Annotated[str | None, typer.Option("--category", help="A word to sort by.")]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="A word to filter by; may be repeated.")]
+Hint = Annotated[str | None, typer.Option("--hint", help="When this memory is useful, in one line.")]
+Category = Annotated[str | None, typer.Option("--category", help="Category.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="Tag (repeatable).")]
 Ttl = Annotated[
     int | None,
     typer.Option(
         "--ttl", metavar="TIME", help="How long it lives: 90d, 12h, 30m, 45s or seconds.", parser=seconds
     ),
 ]
-Limit = Annotated[int, typer.Option("--limit", min=1, help="At most so many.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, help="Maximum results.")]
 
 
 def target(key: str | None, id: str | None, space: str | None) -> dict[str, Any]:
-    """Which memory is meant, as the doors take it."""
+    """Returns the arguments that name one memory."""
     if (key is None) == (id is None):
         raise typer.BadParameter("Name one memory, by its key or by --id.")
     return {"key": key, "id": id, "space": space}

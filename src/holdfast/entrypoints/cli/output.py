@@ -1,4 +1,4 @@
-"""What the command line prints: for people at a terminal, as plain text in a pipe, as JSON, and progress bars."""
+"""Output of the command line: for people at a terminal, as plain text in a pipe, as JSON, and progress bars."""
 
 from __future__ import annotations
 
@@ -16,42 +16,40 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-SPOKEN = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-DRIVES = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
-LEAST_OF_LAST = 16
-"""While so much is left for the last column, the others stay whole."""
+ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+CONTROL_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
+LAST_COLUMN_WIDTH = 16
+"""The other columns are cut when the last one would get less."""
 JOINERS = frozenset("\u200c\u200d")
-"""Between letters and inside emoji; they change neither order nor place."""
+"""Parts of emoji and of some scripts; they change neither order nor place."""
 
 
 def line(text: str) -> str:
-    """On one line: breaks, tabs and whatever else drives a terminal are spelled out."""
-    return text if text.isprintable() else "".join(map(_spelled, text))
+    """Returns the text on one line, with line breaks, tabs and control characters escaped."""
+    return text if text.isprintable() else "".join(map(_escaped, text))
 
 
 def lines(text: str) -> str:
-    """As written, line by line; whatever else drives a terminal is spelled out."""
-    return "\n".join(
-        part.expandtabs(4) if part.isascii() and part.isprintable() else _kept(part)
-        for part in text.split("\n")
-    )
+    """Returns the text with its lines, and with control characters escaped."""
+    parts = (part.removesuffix("\r").expandtabs(4) for part in text.split("\n"))
+    return "\n".join(part if part.isprintable() else "".join(map(_escaped, part)) for part in parts)
 
 
-def _kept(part: str) -> str:
-    return "".join(_spelled(sign) for sign in part.removesuffix("\r").expandtabs(4))
-
-
-def _spelled(sign: str) -> str:
-    if sign.isprintable() or sign in JOINERS or unicodedata.category(sign) not in DRIVES:
-        return sign
-    if sign in SPOKEN:
-        return SPOKEN[sign]
-    code = ord(sign)
+def _escaped(character: str) -> str:
+    if (
+        character.isprintable()
+        or character in JOINERS
+        or unicodedata.category(character) not in CONTROL_CATEGORIES
+    ):
+        return character
+    if character in ESCAPES:
+        return ESCAPES[character]
+    code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x1_0000 else f"\\U{code:08x}"
 
 
 def emit(document: Mapping[str, Any]) -> None:
-    """ASCII alone, so that it is the same in every locale and harmless at every terminal."""
+    """Prints JSON in ASCII, which is the same in every locale and harmless at every terminal."""
     print(json.dumps(document))
 
 
@@ -60,9 +58,14 @@ def say(sentence: str) -> None:
 
 
 def remark(sentence: str | None) -> None:
-    """Beside the answer, on standard error; nothing when there is nothing to remark."""
+    """Prints a note on standard error, beside the answer."""
     if sentence:
         print(line(sentence), file=sys.stderr)
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Returns `1 key`, `2 keys`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def at_terminal() -> bool:
@@ -70,7 +73,7 @@ def at_terminal() -> bool:
 
 
 def body(text: str) -> None:
-    """A text itself: byte for byte into a pipe, harmless at a terminal."""
+    """Prints a text: unchanged into a pipe, escaped at a terminal."""
     if at_terminal():
         print(lines(text))
     else:
@@ -78,7 +81,7 @@ def body(text: str) -> None:
 
 
 def raw(base64: str) -> None:
-    """Bytes into a pipe, as they are."""
+    """Writes bytes into a pipe."""
     from base64 import b64decode
 
     sys.stdout.flush()
@@ -88,13 +91,13 @@ def raw(base64: str) -> None:
 def console() -> Console:
     from rich.console import Console
 
-    # rich takes every dumb terminal to be 80 wide.
+    # rich assumes that every dumb terminal has 80 columns.
     size = shutil.get_terminal_size()
     return Console(highlight=False, markup=False, emoji=False, width=size.columns, height=size.lines)
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Columns at a terminal, the last one cut where the line ends; tab-separated lines elsewhere."""
+    """Prints columns at a terminal, the last one cut at the end of the line; tab-separated lines elsewhere."""
     shown = [[line("" if cell is None else str(cell)) for cell in row] for row in rows]
     if not at_terminal():
         for row in shown:
@@ -104,14 +107,14 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 
 def _columns(headings: Sequence[str], rows: list[list[str]]) -> None:
-    """The first columns stay whole while there is room for the last; else all of them are cut."""
+    """Keeps the first columns whole while there is room for the last; else cuts them all."""
     from rich.cells import cell_len, set_cell_size
 
     out = console()
     table = [list(headings), *rows]
     widths = [max(cell_len(cell) for cell in column) for column in zip(*table, strict=True)]
     room = out.width - 2 * (len(widths) - 1)
-    if sum(widths[:-1]) + LEAST_OF_LAST <= room:
+    if sum(widths[:-1]) + LAST_COLUMN_WIDTH <= room:
         widths[-1] = min(widths[-1], room - sum(widths[:-1]))
     else:
         widths = [min(width, max(room // len(widths), 1)) for width in widths]
@@ -120,17 +123,17 @@ def _columns(headings: Sequence[str], rows: list[list[str]]) -> None:
             cell if cell_len(cell) <= width else set_cell_size(cell, width - 1) + "…"
             for cell, width in zip(row, widths, strict=True)
         ]
-        told = "  ".join(set_cell_size(cell, width) for cell, width in zip(cells, widths, strict=True))
-        out.print(told.rstrip(), style=None if at else "dim", soft_wrap=True)
+        text = "  ".join(set_cell_size(cell, width) for cell, width in zip(cells, widths, strict=True))
+        out.print(text.rstrip(), style=None if at else "dim", soft_wrap=True)
 
 
 def brief(moment: str | None) -> str:
-    """A time to the second."""
+    """Returns a time to the second."""
     return "" if moment is None else moment[:19] + "Z"
 
 
 def headed(head: str, text: str, foot: str = "") -> None:
-    """At a terminal: a dim line, then the text, indented and wrapped to fit, then what there is to say about it."""
+    """Prints for a terminal: a dim line, the text indented and wrapped, a dim foot."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -142,61 +145,62 @@ def headed(head: str, text: str, foot: str = "") -> None:
 
 
 def findings(rows: Iterable[tuple[str, str, str, str]], colours: Mapping[str, str]) -> None:
-    """At a terminal: state, name and cause, wrapped to fit, and the remedy beneath where there is one."""
+    """Prints for a terminal: state, name and cause, wrapped to fit, and the remedy beneath."""
     from rich.table import Table
     from rich.text import Text
 
     grid = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     for state, name, cause, remedy in rows:
-        told = Text(line(cause))
+        text = Text(line(cause))
         if remedy:
-            told.append("\n" + line(remedy), style="bold")
-        grid.add_row(Text(state, style=colours[state]), Text(name), told)
+            text.append("\n" + line(remedy), style="bold")
+        grid.add_row(Text(state, style=colours[state]), Text(name), text)
     console().print(grid)
 
 
-Tell = Callable[[str, int, int | None], None]
+ReportStep = Callable[[str, int, int | None], None]
+"""Takes the step, the bytes done, and all its bytes if that is known."""
 
 
 @contextmanager
-def shown_progress() -> Iterator[Tell]:
-    """A call for each step: what is being done, how many bytes are done, of how many if that is known."""
+def shown_progress() -> Iterator[ReportStep]:
+    """Yields a callback that shows the progress of each step, as bars at a terminal and as lines elsewhere."""
     from rich.console import Console
 
     console = Console(stderr=True)
     if console.is_terminal:
-        with bars(console) as shown:
-            yield _bars(shown)
+        with _bars(console) as bars:
+            yield _on_bars(bars)
     else:
-        yield _lines(console)
+        yield _in_lines(console)
 
 
 @contextmanager
 def shown_count(what: str) -> Iterator[Callable[[int], None]]:
-    """A number that changes, at a terminal; elsewhere one line, once it has taken a second."""
+    """Yields a callback that shows a changing number at a terminal; elsewhere one line, after a second."""
     from rich.console import Console
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield _one_line(what)
+        yield _count_in_one_line(what)
         return
-    with console.status(what) as status:
-        yield lambda count: status.update(f"{count:,} {what}")
+    with console.status(what) as spinner:
+        yield lambda count: spinner.update(f"{count:,} {what}")
 
 
-def _one_line(what: str) -> Callable[[int], None]:
-    began, said = time.monotonic(), False
+def _count_in_one_line(what: str) -> Callable[[int], None]:
+    began, printed = time.monotonic(), False
 
-    def tell(count: int) -> None:
-        nonlocal said
-        if not said and time.monotonic() > began + 1:
-            said = True
+    def report(count: int) -> None:
+        nonlocal printed
+        if not printed and time.monotonic() > began + 1:
+            printed = True
             print(f"{count:,} {what} ...", file=sys.stderr)
 
-    return tell
+    return report
 
 
-def bars(console: Console) -> Progress:
+def _bars(console: Console) -> Progress:
     from rich.progress import (
         BarColumn,
         DownloadColumn,
@@ -216,46 +220,46 @@ def bars(console: Console) -> Progress:
     )
 
 
-def _bars(shown: Progress) -> Tell:
+def _on_bars(bars: Progress) -> ReportStep:
     tasks: dict[str, TaskID] = {}
 
-    def tell(step: str, done: int, total: int | None) -> None:
+    def report(step: str, done: int, total: int | None) -> None:
         if step not in tasks:
-            tasks[step] = shown.add_task(step, total=total)
-        shown.update(tasks[step], completed=done, total=total)
+            tasks[step] = bars.add_task(step, total=total)
+        bars.update(tasks[step], completed=done, total=total)
 
-    return tell
+    return report
 
 
-def _lines(console: Console) -> Tell:
-    said: set[str] = set()
+def _in_lines(console: Console) -> ReportStep:
+    printed: set[str] = set()
 
-    def tell(step: str, _done: int, total: int | None) -> None:
-        if step not in said:
-            said.add(step)
+    def report(step: str, _done: int, total: int | None) -> None:
+        if step not in printed:
+            printed.add(step)
             size = f" ({total / 1e6:.0f} MB)" if total else ""
             console.print(f"{step}{size} ...", markup=False, highlight=False, soft_wrap=True)
 
-    return tell
+    return report
 
 
 @contextmanager
-def patiently(what: str) -> Iterator[None]:
-    """Says what is going on once that has taken a second, at a terminal; whoever prints must wait until it ends."""
+def status(what: str) -> Iterator[None]:
+    """Shows a spinner at a terminal after a second. Nothing else may be printed until it ends."""
     if not sys.stderr.isatty():
         yield
         return
     ended = Event()
-    waiting = Thread(target=_say_later, args=(what, ended), daemon=True)
-    waiting.start()
+    spinner = Thread(target=_spin_later, args=(what, ended), daemon=True)
+    spinner.start()
     try:
         yield
     finally:
         ended.set()
-        waiting.join()
+        spinner.join()
 
 
-def _say_later(what: str, ended: Event) -> None:
+def _spin_later(what: str, ended: Event) -> None:
     if ended.wait(1.0):
         return
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""Commands for what waits for a person."""
+"""Commands for approvals: proposals, quarantined memories and undoing an actor."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from holdfast.entrypoints.cli.session import opened
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The proposal, as `holdfast proposals` lists it.")]
 
-proposals = typer.Typer(help="List what waits for your yes, and answer it.", invoke_without_command=True)
+proposals = typer.Typer(help="Review pending approvals.", invoke_without_command=True)
 
 
 @proposals.callback()
 def list_proposals(
     context: typer.Context, as_json: Json = False, subject: As = None, data: Data = None
 ) -> None:
-    """List what waits for your yes, and answer it."""
+    """Review pending approvals."""
     if context.invoked_subcommand is not None:
         return
-    from holdfast.vocabularies.wire.people_calls import PROPOSED
+    from holdfast.vocabularies.people import PROPOSALS
 
     with opened(data, subject, "listing") as me:
-        document = PROPOSED.show(me.people.proposals())
+        document = PROPOSALS.encode(me.people.proposals())
     if as_json:
         output.emit(document)
         return
     output.table(
-        ("id", "asked by", "until", "what", "shown"),
+        ("id", "requested by", "until", "call", "shown"),
         [
             (each["id"], each["proposer"], output.brief(each["expires_at"]), each["what"], each["shown"])
             for each in document["proposals"]
@@ -40,11 +40,11 @@ def list_proposals(
 
 @proposals.command("approve")
 def approve(id: Id, as_json: Json = False, subject: As = None, data: Data = None) -> None:
-    """Say yes: it is done exactly as shown."""
-    from holdfast.vocabularies.wire.people_calls import ANSWERED
+    """Approve a proposal; it runs exactly as shown."""
+    from holdfast.vocabularies.people import ANSWERED
 
     with opened(data, subject, "approving") as me:
-        document = ANSWERED.show(me.people.approve(id))
+        document = ANSWERED.encode(me.people.approve(id))
     if as_json:
         output.emit(document)
     else:
@@ -53,18 +53,18 @@ def approve(id: Id, as_json: Json = False, subject: As = None, data: Data = None
 
 @proposals.command("refuse")
 def refuse(id: Id, as_json: Json = False, subject: As = None, data: Data = None) -> None:
-    """Say no: nothing happens."""
-    from holdfast.vocabularies.wire.people_calls import ANSWERED
+    """Refuse a proposal; nothing happens."""
+    from holdfast.vocabularies.people import ANSWERED
 
     with opened(data, subject, "refusing") as me:
-        document = ANSWERED.show(me.people.refuse(id))
+        document = ANSWERED.encode(me.people.refuse(id))
     if as_json:
         output.emit(document)
     else:
         output.say(f"Refused {document['what']}.")
 
 
-quarantine = typer.Typer(help="List what is kept from models, and approve it.", invoke_without_command=True)
+quarantine = typer.Typer(help="Review quarantined memories.", invoke_without_command=True)
 Entry = Annotated[str, typer.Argument(metavar="ID", help="The memory, as `holdfast quarantine` lists it.")]
 
 
@@ -72,13 +72,13 @@ Entry = Annotated[str, typer.Argument(metavar="ID", help="The memory, as `holdfa
 def list_quarantined(
     context: typer.Context, as_json: Json = False, subject: As = None, data: Data = None
 ) -> None:
-    """List what is kept from models, and approve it."""
+    """Review quarantined memories."""
     if context.invoked_subcommand is not None:
         return
-    from holdfast.vocabularies.wire.entries import PAGE
+    from holdfast.vocabularies.entries import PAGE
 
     with opened(data, subject, "listing") as me:
-        document = PAGE.show(me.people.quarantine())
+        document = PAGE.encode(me.people.quarantine())
     if as_json:
         output.emit(document)
         return
@@ -90,15 +90,15 @@ def list_quarantined(
 
 @quarantine.command("approve")
 def approve_quarantined(id: Entry, as_json: Json = False, subject: As = None, data: Data = None) -> None:
-    """Let models see it from now on."""
-    from holdfast.vocabularies.wire.entries import ENTRY
+    """Let models see a quarantined memory from now on."""
+    from holdfast.vocabularies.entries import ENTRY
 
     with opened(data, subject, "approving") as me:
-        document = ENTRY.show(me.people.approve_quarantined(id))
+        document = ENTRY.encode(me.people.approve_quarantined(id))
     if as_json:
         output.emit(document)
     else:
-        output.say(f"Approved {document['key']}; models see it from now on.")
+        output.say(f"Approved {document['key']}; models can see it from now on.")
 
 
 def undo_by(
@@ -106,16 +106,18 @@ def undo_by(
         str, typer.Argument(metavar="ACTOR", help="kind:id, such as agent:helper, or a run's id.")
     ],
     since: Annotated[str, typer.Argument(metavar="SINCE", help="A time, such as 2026-05-08T14:00:00Z.")],
-    apply: Annotated[bool, typer.Option("--apply", help="Reverse it; otherwise it is only shown.")] = False,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Reverse the changes; otherwise only show them.")
+    ] = False,
     as_json: Json = False,
     subject: As = None,
     data: Data = None,
 ) -> None:
     """Show, or with --apply reverse, everything an actor did since a time."""
-    from holdfast.vocabularies.wire.people_calls import UNDONE
+    from holdfast.vocabularies.people import UNDONE
 
     with opened(data, subject, "undoing") as me:
-        document = UNDONE.show(me.people.undo_by(actor, since, apply=apply))
+        document = UNDONE.encode(me.people.undo_by(actor, since, apply=apply))
     if as_json:
         output.emit(document)
         return
@@ -124,6 +126,6 @@ def undo_by(
         [(each["step"], each["key"], each["revision"], each["text"]) for each in document["changes"]],
     )
     if document["changes"] and not apply:
-        output.remark("Nothing was changed; --apply does it.")
+        output.remark("Nothing was changed; use --apply to reverse these changes.")
     elif apply:
-        output.remark(f"To take it back: holdfast undo-by {document['run']} {document['since']} --apply")
+        output.remark(f"To reverse this: holdfast undo-by {document['run']} {document['since']} --apply")

@@ -25,7 +25,7 @@ from holdfast.entrypoints.cli.options import (
 from holdfast.entrypoints.cli.session import opened
 
 Document = dict[str, Any]
-All = Annotated[bool, typer.Option("--all", help="Every page, not only the first.")]
+All = Annotated[bool, typer.Option("--all", help="List every page.")]
 
 
 def recall(
@@ -38,11 +38,11 @@ def recall(
     tags: Tags = None,
     since: Annotated[
         datetime | None,
-        typer.Option("--since", metavar="TIME", help="Said or written then or later.", parser=moment),
+        typer.Option("--since", metavar="TIME", help="From this time on.", parser=moment),
     ] = None,
     until: Annotated[
         datetime | None,
-        typer.Option("--until", metavar="TIME", help="Said or written before.", parser=moment),
+        typer.Option("--until", metavar="TIME", help="Before this time.", parser=moment),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show every part of each score.")] = False,
     as_json: Json = False,
@@ -50,7 +50,7 @@ def recall(
     data: Data = None,
 ) -> None:
     """Find the memories that answer a question, best first."""
-    from holdfast.vocabularies.wire.entries import HITS
+    from holdfast.vocabularies.entries import HITS
 
     with opened(data, subject, "recalling") as me:
         hits = me.recall(
@@ -63,13 +63,13 @@ def recall(
             until=until,
             explain=explain,
         )
-        document = HITS.show(hits)
+        document = HITS.encode(hits)
     if as_json:
         output.emit(document)
         return
     if output.at_terminal():
         for hit in document["hits"]:
-            output.headed(f"{hit['score']:.3f}  {hit['key']}  {_circumstances(hit)}", _text(hit), _parts(hit))
+            output.headed(f"{hit['score']:.3f}  {hit['key']}  {_details(hit)}", _text(hit), _parts(hit))
         if not document["hits"]:
             output.say("Nothing found.")
     else:
@@ -90,16 +90,16 @@ def get(
     data: Data = None,
 ) -> None:
     """Print one memory."""
-    from holdfast.vocabularies.wire.entries import ENTRY
+    from holdfast.vocabularies.entries import ENTRY
 
-    meant = target(key, id, space)
+    memory = target(key, id, space)
     with opened(data, subject, "reading") as me:
-        document = ENTRY.show(me.get(**meant))
+        document = ENTRY.encode(me.get(**memory))
     if as_json:
         output.emit(document)
     elif output.at_terminal():
         output.headed(
-            f"{document['key']}  revision {document['revision']}  {_circumstances(document)}", _text(document)
+            f"{document['key']}  revision {document['revision']}  {_details(document)}", _text(document)
         )
     elif "data" in document:
         output.raw(document["data"])
@@ -108,7 +108,7 @@ def get(
 
 
 def list_memories(
-    prefix: Annotated[str, typer.Argument(help="What keys begin with, literally.")] = "",
+    prefix: Annotated[str, typer.Argument(help="List only keys that begin with this.")] = "",
     space: Space = None,
     category: Category = None,
     tag: Annotated[str | None, typer.Option("--tag", help="Only with this tag.")] = None,
@@ -126,7 +126,7 @@ def list_memories(
             ),
             every,
         )
-    _listed(document, "updated_at", as_json)
+    _show_page(document, "updated_at", as_json)
 
 
 def trash(
@@ -137,10 +137,10 @@ def trash(
     subject: As = None,
     data: Data = None,
 ) -> None:
-    """List what lies in the trash, to be restored."""
+    """List trashed memories."""
     with opened(data, subject, "listing") as me:
         document = _pages(lambda cursor: me.trashed(space=space, limit=limit, cursor=cursor), every)
-    _listed(document, "trashed_at", as_json)
+    _show_page(document, "trashed_at", as_json)
 
 
 def history(
@@ -152,12 +152,12 @@ def history(
     subject: As = None,
     data: Data = None,
 ) -> None:
-    """List every state of a memory, the present one first."""
-    from holdfast.vocabularies.wire.entries import REVISIONS
+    """Show a memory's history, newest first."""
+    from holdfast.vocabularies.entries import REVISIONS
 
-    meant = target(key, id, space)
+    memory = target(key, id, space)
     with opened(data, subject, "reading") as me:
-        document = REVISIONS.show(me.history(**meant, limit=limit))
+        document = REVISIONS.encode(me.history(**memory, limit=limit))
     if as_json:
         output.emit(document)
         return
@@ -179,12 +179,12 @@ def readers(
     subject: As = None,
     data: Data = None,
 ) -> None:
-    """List who was shown a memory of yours, newest first."""
-    from holdfast.vocabularies.wire.answers import READINGS
+    """Show who has read a memory."""
+    from holdfast.vocabularies.answers import READINGS
 
-    meant = target(key, id, space)
+    memory = target(key, id, space)
     with opened(data, subject, "reading") as me:
-        document = READINGS.show(me.readers(**meant, limit=limit))
+        document = READINGS.encode(me.readers(**memory, limit=limit))
     if as_json:
         output.emit(document)
         return
@@ -196,19 +196,19 @@ def readers(
 
 def context(
     budget: Annotated[
-        int | None, typer.Option("--budget", metavar="TOKENS", help="At most so long; default: 2,000.")
+        int | None, typer.Option("--budget", metavar="TOKENS", help="Maximum length; default: 2,000.")
     ] = None,
     as_json: Json = False,
     subject: As = None,
     data: Data = None,
 ) -> None:
-    """Print the context text, as an agent would get it."""
-    from holdfast.vocabularies.wire.answers import CONTEXT
+    """Print the context text as an agent gets it."""
+    from holdfast.vocabularies.answers import CONTEXT
 
     with opened(data, subject, "building the context") as me:
         found = me.context() if budget is None else me.context(budget=budget)
     if as_json:
-        output.emit(CONTEXT.show(found))
+        output.emit(CONTEXT.encode(found))
         return
     if found.text:
         output.body(found.text)
@@ -216,17 +216,17 @@ def context(
 
 
 def _pages(page_after: Callable[[str | None], Any], every: bool) -> Document:
-    """One page, or all of them as one."""
-    from holdfast.vocabularies.wire.entries import PAGE
+    """Returns one page, or all pages as one."""
+    from holdfast.vocabularies.entries import PAGE
 
-    document = PAGE.show(page_after(None))
+    document = PAGE.encode(page_after(None))
     while every and document["cursor"]:
-        more = PAGE.show(page_after(document["cursor"]))
+        more = PAGE.encode(page_after(document["cursor"]))
         document = more | {"entries": document["entries"] + more["entries"]}
     return document
 
 
-def _listed(document: Document, when: str, as_json: bool) -> None:
+def _show_page(document: Document, when: str, as_json: bool) -> None:
     if as_json:
         output.emit(document)
         return
@@ -244,24 +244,24 @@ def _listed(document: Document, when: str, as_json: bool) -> None:
         ],
     )
     if document["cursor"]:
-        output.remark("There are more: --all lists every page, --limit makes this one longer.")
+        output.remark("More results: use --all or raise --limit.")
     if document.get("locked"):
         output.remark(f"{document['locked']} more cannot be opened: their key is not configured.")
     output.remark(document.get("note"))
 
 
 def _text(shown: Document) -> str:
-    """What a memory says; bytes are not for eyes."""
+    """Returns the text of a memory, or a placeholder."""
     if shown.get("locked"):
         return "(locked: its key is not configured)"
     return shown["text"] if shown.get("text") is not None else "(bytes)"
 
 
-def _circumstances(shown: Document) -> str:
+def _details(shown: Document) -> str:
     words = [output.brief(shown["updated_at"]), shown["category"], *(f"#{tag}" for tag in shown["tags"])]
-    said = [shown.get("speaker"), output.brief(shown.get("at"))]
+    spoken = [shown.get("speaker"), output.brief(shown.get("at"))]
     expires = f"until {output.brief(shown['expires_at'])}" if shown.get("expires_at") else ""
-    return "  ".join(word for word in (*words, *said, expires) if word)
+    return "  ".join(word for word in (*words, *spoken, expires) if word)
 
 
 def _parts(hit: Document) -> str:

@@ -1,4 +1,4 @@
-"""The one way from a command to memory: the server that HOLDFAST_URL names, or the local store."""
+"""Opens memory for a command: on the server of HOLDFAST_URL, or in the local store."""
 
 from __future__ import annotations
 
@@ -11,33 +11,40 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.domain.errors import InvalidField, Unavailable
-from holdfast.entrypoints.cli.output import patiently
+from holdfast.entrypoints.cli.output import status
 from holdfast.settings import Settings, load
 
 if TYPE_CHECKING:
-    from holdfast.entrypoints.python.memory import Memory, Own
+    from holdfast.entrypoints.facade import Own
+    from holdfast.entrypoints.python.memory import Memory
 
 DOOR = "cli"
-"""Where an entry says that it came from."""
+"""The origin that entries record."""
 
 
-def settings_of(data: Path | None, **given: Any) -> Settings:
-    """A data directory that was named stands for its own store, whatever HOLDFAST_DATABASE_URL says."""
-    return load(**given) if data is None else load(data_dir=data, **given)
+def settings_of(data: Path | None, **options: Any) -> Settings:
+    """Loads the settings. A data directory on the command line overrides HOLDFAST_DATABASE_URL, too."""
+    return load(**options) if data is None else load(data_dir=data, **options)
 
 
 @contextmanager
 def opened(data: Path | None, subject: str | None, what: str = "working") -> Iterator[Own]:
-    """Somebody's own door, on a server or on the local store; both have the same methods."""
+    """Opens the memory of one user, on a server or in the local store; both have the same methods."""
     settings = settings_of(data, subject=subject, sweep_seconds=0)
-    with patiently(what):
+    with status(what):
         if settings.url:
             if subject is not None and subject != _token_subject(settings.token):
                 raise InvalidField(
                     "With HOLDFAST_URL the token says who you are; leave --as out, or set another HOLDFAST_TOKEN."
                 )
-            with _client(settings.url, settings.token) as client:
-                yield client
+            try:
+                from holdfast.entrypoints.http.client import Client
+            except ImportError as error:
+                raise Unavailable(
+                    "Talking to a server needs the client extra: pip install 'holdfast-memory[client]'."
+                ) from error
+            with Client(settings.url, token=settings.token) as client:
+                yield cast(Any, client)
         else:
             with _memory(settings) as memory:
                 yield _own(memory, settings.subject)
@@ -48,14 +55,14 @@ def local_settings(data: Path | None, what: str) -> Settings:
     if settings.url:
         raise InvalidField(
             f"`holdfast {what}` works on the local store, but HOLDFAST_URL is set: unset it, or run this where the "
-            "server's store lies."
+            "server's store is."
         )
     return settings
 
 
 @contextmanager
 def opened_store(data: Path | None, what: str) -> Iterator[Memory]:
-    """The local store itself, for its upkeep, which a server does for its own."""
+    """Opens the local store for maintenance."""
     settings = local_settings(data, what)
     with _memory(settings) as memory:
         if not memory.enabled:
@@ -72,23 +79,15 @@ def _memory(settings: Settings) -> Memory:
 
 def _own(memory: Memory, subject: str) -> Own:
     from holdfast.domain.principal import Caller, PrincipalKind, principal
-    from holdfast.entrypoints.python.memory import Own
+    from holdfast.entrypoints.facade import Own
+    from holdfast.entrypoints.python.local import LocalTransport
 
-    return Own(memory.running.session(Caller(principal(PrincipalKind.USER, subject), door=DOOR)))
-
-
-def _client(url: str, token: str | None) -> Any:
-    try:
-        from holdfast.entrypoints.http.client import Client
-    except ImportError as error:
-        raise Unavailable(
-            "Talking to a server needs `holdfast[client]`: pip install 'holdfast[client]'."
-        ) from error
-    return Client(url, token=token)
+    caller = Caller(principal(PrincipalKind.USER, subject), door=DOOR)
+    return Own(LocalTransport(memory.running.session(caller)))
 
 
 def _token_subject(token: str | None) -> str | None:
-    """Whom a token names, unchecked: the server checks it. Only to notice that another one is asked for."""
+    """Returns the subject of an unverified token, to notice an `--as` that contradicts it."""
     try:
         payload = (token or "").split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))

@@ -1,4 +1,4 @@
-"""Commands for spaces and for who may enter them."""
+"""Commands for spaces and for access to them."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from holdfast.entrypoints.cli.options import As, Data, Json, Ttl, lifetime
 from holdfast.entrypoints.cli.session import opened
 
 Where = Annotated[str, typer.Argument(metavar="SPACE", help="A space by id, reference or kind:reference.")]
-Grantee = Annotated[str, typer.Argument(metavar="GRANTEE", help="Whom: kind:id; a bare id is an agent.")]
+Grantee = Annotated[
+    str, typer.Argument(metavar="GRANTEE", help="Who to share with, as kind:id (default kind: agent).")
+]
 
-spaces = typer.Typer(
-    help="List the spaces you can enter, or make one to be shared.", invoke_without_command=True
-)
+spaces = typer.Typer(help="List your spaces, or create one to share.", invoke_without_command=True)
 
 
 @spaces.callback()
 def list_spaces(context: typer.Context, as_json: Json = False, subject: As = None, data: Data = None) -> None:
-    """List the spaces you can enter, or make one to be shared."""
+    """List your spaces, or create one to share."""
     if context.invoked_subcommand is not None:
         return
-    from holdfast.vocabularies.wire.answers import SPACES
+    from holdfast.vocabularies.answers import SPACES
 
     with opened(data, subject, "listing") as me:
-        document = SPACES.show(me.spaces())
+        document = SPACES.encode(me.spaces())
     if as_json:
         output.emit(document)
         return
     output.table(
-        ("space", "level", "because of", "id"),
+        ("space", "level", "via", "id"),
         [
             (f"{space['kind']}:{space['ref']}", space["level"], space["source"], space["id"])
             for space in document["spaces"]
@@ -41,20 +41,20 @@ def list_spaces(context: typer.Context, as_json: Json = False, subject: As = Non
 
 @spaces.command("create")
 def create_space(
-    ref: Annotated[str, typer.Argument(metavar="REF", help="What to call it, for example team-notes.")],
+    ref: Annotated[str, typer.Argument(metavar="REF", help="Its name, for example team-notes.")],
     as_json: Json = False,
     subject: As = None,
     data: Data = None,
 ) -> None:
-    """Make a space of your own that can be shared."""
-    from holdfast.vocabularies.wire.answers import SPACE
+    """Create a space that you can share."""
+    from holdfast.vocabularies.answers import SPACE
 
-    with opened(data, subject, "making a space") as me:
-        document = SPACE.show(me.create_space(ref))
+    with opened(data, subject, "creating a space") as me:
+        document = SPACE.encode(me.create_space(ref))
     if as_json:
         output.emit(document)
     else:
-        output.say(f"Made {document['kind']}:{document['ref']} ({document['id']}).")
+        output.say(f"Created {document['kind']}:{document['ref']} ({document['id']}).")
 
 
 def share(
@@ -66,38 +66,39 @@ def share(
     subject: As = None,
     data: Data = None,
 ) -> None:
-    """Let somebody into a space."""
-    from holdfast.vocabularies.wire.answers import GRANT
+    """Share a space."""
+    from holdfast.vocabularies.answers import GRANT
 
     with opened(data, subject, "sharing") as me:
-        document = GRANT.show(me.share(grantee, space=space, level=level, ttl=lifetime(ttl)))
+        document = GRANT.encode(me.share(grantee, space=space, level=level, ttl=lifetime(ttl)))
     if as_json:
         output.emit(document)
         return
     until = f" until {output.brief(document['expires_at'])}" if document["expires_at"] else ""
-    output.say(f"{document['grantee']} has {document['level']} in {space}{until}.")
+    output.say(f"{document['grantee']} now has {document['level']} access to {space}{until}.")
 
 
 def unshare(
     space: Where, grantee: Grantee, as_json: Json = False, subject: As = None, data: Data = None
 ) -> None:
-    """Take a share back, and every re-share that stood on it."""
-    from holdfast.vocabularies.wire.answers import UNSHARED
+    """Revoke a share, including shares made from it."""
+    from holdfast.vocabularies.answers import UNSHARED
 
-    with opened(data, subject, "taking it back") as me:
-        document = UNSHARED.show(me.unshare(grantee, space=space))
+    with opened(data, subject, "revoking") as me:
+        document = UNSHARED.encode(me.unshare(grantee, space=space))
     if as_json:
         output.emit(document)
     else:
-        output.say(f"Took back {document['revoked']} grants, and {document['cascaded']} that stood on them.")
+        made_from_it = f", and {document['cascaded']} made from it" if document["cascaded"] else ""
+        output.say(f"Revoked {output.counted(document['revoked'], 'grant')}{made_from_it}.")
 
 
 def grants(space: Where, as_json: Json = False, subject: As = None, data: Data = None) -> None:
-    """List who has been let into a space."""
-    from holdfast.vocabularies.wire.answers import GRANTS
+    """List who has access to a space."""
+    from holdfast.vocabularies.answers import GRANTS
 
     with opened(data, subject, "listing") as me:
-        document = GRANTS.show(me.grants(space=space))
+        document = GRANTS.encode(me.grants(space=space))
     if as_json:
         output.emit(document)
         return

@@ -15,9 +15,9 @@ app = typer.Typer(help="Access tokens for the server.", no_args_is_help=True)
 
 @app.command()
 def create(
-    subject: Annotated[str, typer.Option("--subject", help="Whom it names, for example alice.")],
+    subject: Annotated[str, typer.Option("--subject", help="The caller it names, for example alice.")],
     kind: Annotated[str, typer.Option("--kind", help="user, agent or service.")] = "user",
-    owner: Annotated[str | None, typer.Option("--owner", help="Whose agent or service it is.")] = None,
+    owner: Annotated[str | None, typer.Option("--owner", help="The owner of this agent or service.")] = None,
     roles: Annotated[
         list[str] | None, typer.Option("--role", help="`member` unless given; `admin`; may be repeated.")
     ] = None,
@@ -25,7 +25,7 @@ def create(
     chats: Annotated[list[str] | None, typer.Option("--chat", help="A chat; may be repeated.")] = None,
     user: Annotated[
         str | None,
-        typer.Option("--for-user", help="The user an agent or service works for: opens that space."),
+        typer.Option("--for-user", help="The user an agent or service works for; opens their space."),
     ] = None,
     systems: Annotated[
         list[str] | None,
@@ -35,23 +35,23 @@ def create(
     ttl: Annotated[
         int,
         typer.Option(
-            "--ttl", metavar="TIME", help="How long it is good: 30d, 12h or seconds.", parser=seconds
+            "--ttl", metavar="TIME", help="How long it is valid: 30d, 12h or seconds.", parser=seconds
         ),
     ] = 30 * 86_400,
     as_json: Json = False,
     data: Data = None,
     _acting: As = None,
 ) -> None:
-    """Make a local access token and print it; whoever has it is that caller."""
+    """Create a local access token and print it; anyone who has it is that caller."""
     from holdfast.domain.errors import Unavailable
 
     try:
         from holdfast.entrypoints.http.secret import local_secret
         from holdfast.entrypoints.http.tokens import mint
     except ImportError as error:
-        raise Unavailable("Tokens need `holdfast[server]`: pip install 'holdfast[server]'.") from error
+        raise Unavailable("Tokens need the server extra: pip install 'holdfast-memory[server]'.") from error
     from holdfast.domain.times import SECOND
-    from holdfast.vocabularies.wire.shape import moment
+    from holdfast.vocabularies.encoding import moment
     from holdfast.wiring import system_clock
 
     settings, now = settings_of(data), system_clock()

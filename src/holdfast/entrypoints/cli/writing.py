@@ -1,4 +1,4 @@
-"""Commands that write memories, change them and take them away."""
+"""Commands that write, change and delete memories."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from holdfast.entrypoints.cli.session import opened
 
 def remember(
     text: Annotated[str, typer.Argument(help="What to remember; `-` reads standard input.")],
-    key: Annotated[
-        str | None, typer.Option("--key", help="Its name; the same one again makes a revision.")
-    ] = None,
+    key: Annotated[str | None, typer.Option("--key", help="Key; reusing it adds a revision.")] = None,
     hint: Hint = None,
     category: Category = None,
     tags: Tags = None,
     ttl: Ttl = None,
-    pin: Annotated[bool, typer.Option("--pin", help="Every context holds it (always_inject).")] = False,
+    pin: Annotated[bool, typer.Option("--pin", help="Pin: include in every context.")] = False,
     space: Space = None,
     supersedes: Annotated[
         str | None,
-        typer.Option("--supersedes", metavar="ID", help="A memory that goes to the trash with this write."),
+        typer.Option(
+            "--supersedes", metavar="ID", help="An outdated memory this one replaces (moves to the trash)."
+        ),
     ] = None,
     speaker: Annotated[str | None, typer.Option("--speaker", help="Who said it.")] = None,
     conversation: Annotated[str | None, typer.Option("--conversation", help="Where it was said.")] = None,
@@ -52,13 +52,13 @@ def remember(
     subject: As = None,
     data: Data = None,
 ) -> None:
-    """Keep a memory; the same key again adds a revision."""
-    from holdfast.vocabularies.wire.answers import REMEMBERED
+    """Save a memory. Reusing a key adds a revision."""
+    from holdfast.vocabularies.answers import REMEMBERED
 
-    said = text_of(text)
+    content = text_of(text)
     with opened(data, subject, "remembering") as me:
         kept = me.remember(
-            said,
+            content,
             key=key,
             hint=hint,
             category=category,
@@ -70,21 +70,22 @@ def remember(
             speaker=speaker,
             conversation=conversation,
             at=at,
+            similar=True,
         )
-        document = REMEMBERED.show(kept)
+        document = REMEMBERED.encode(kept)
     if as_json:
         output.emit(document)
         return
     if not document["persisted"]:
-        output.say(f"Nothing was kept: {document.get('note')}")
+        output.say(f"Nothing was saved: {document.get('note')}")
         return
     output.say(
         f"{'Remembered' if document['created'] else 'Changed'} {document['key']} (revision {document['revision']}"
         f"{', until ' + output.brief(document['expires_at']) if document['expires_at'] else ''})."
     )
-    _remarked(document)
+    _remark_on(document)
     for near in document["similar"]:
-        output.remark(f"{near['key']} says nearly the same: {near['text']}")
+        output.remark(f"Similar memory: {near['key']} {near['text']}")
 
 
 def edit(
@@ -96,9 +97,9 @@ def edit(
     category: Category = None,
     tags: Tags = None,
     ttl: Ttl = None,
-    no_expiry: Annotated[bool, typer.Option("--no-expiry", help="It does not expire any more.")] = False,
+    no_expiry: Annotated[bool, typer.Option("--no-expiry", help="Never expires.")] = False,
     pin: Annotated[
-        bool | None, typer.Option("--pin/--no-pin", help="Whether every context holds it.")
+        bool | None, typer.Option("--pin/--no-pin", help="Include in every context, or not.")
     ] = None,
     id: Id = None,
     space: Space = None,
@@ -106,10 +107,10 @@ def edit(
     subject: As = None,
     data: Data = None,
 ) -> None:
-    """Change fields of a memory; what is left out stays."""
-    from holdfast.vocabularies.wire.answers import EDITED
+    """Edit a memory; omitted fields are unchanged."""
+    from holdfast.vocabularies.answers import EDITED
 
-    meant = target(key, id, space)
+    memory = target(key, id, space)
     changes: dict[str, Any] = {
         "text": None if text is None else text_of(text),
         "hint": hint,
@@ -120,22 +121,22 @@ def edit(
     }
     if not no_expiry and all(change is None for change in changes.values()):
         raise typer.BadParameter(
-            "Say what to change: --text, --hint, --category, --tag, --ttl, --no-expiry or --pin."
+            "Name a change: --text, --hint, --category, --tag, --ttl, --no-expiry or --pin."
         )
     with opened(data, subject, "changing") as me:
-        document = EDITED.show(me.edit(**meant, **changes, no_expiry=no_expiry))
+        document = EDITED.encode(me.edit(**memory, **changes, no_expiry=no_expiry))
     if as_json:
         output.emit(document)
         return
     output.say(f"Changed {document['key']} (revision {document['revision']}).")
-    _remarked(document)
+    _remark_on(document)
 
 
-def _remarked(document: dict[str, Any]) -> None:
-    """What was taken out of the words, and what is doubtful about them."""
+def _remark_on(document: dict[str, Any]) -> None:
+    """Prints redactions and advice."""
     if found := document.get("redactions"):
         kinds = ", ".join(f"{count} {kind}" for kind, count in found.items())
-        output.remark(f"Secrets were taken out before it was kept: {kinds}.")
+        output.remark(f"Secrets were removed before saving: {kinds}.")
     for advice in document.get("advice", ()):
         output.remark(advice["message"])
 
@@ -149,16 +150,16 @@ def rename(
     subject: As = None,
     data: Data = None,
 ) -> None:
-    """Give a memory another key, with all its history."""
+    """Rename a memory and keep its history."""
     with opened(data, subject, "renaming") as me:
         entry = me.rename(key, new_key=new_key, space=space, to_space=to_space)
-    _told(entry, f"Renamed {key} to", as_json)
+    _show_entry(entry, f"Renamed {key} to", as_json)
 
 
 def undo(
     key: Key = None,
     to_revision: Annotated[
-        int | None, typer.Option("--to-revision", metavar="N", min=0, help="Bring back this one.")
+        int | None, typer.Option("--to-revision", metavar="N", min=0, help="The revision to restore.")
     ] = None,
     id: Id = None,
     space: Space = None,
@@ -166,11 +167,11 @@ def undo(
     subject: As = None,
     data: Data = None,
 ) -> None:
-    """Take the last change back, or go to a given revision."""
-    meant = target(key, id, space)
+    """Undo the last change, or restore a revision."""
+    memory = target(key, id, space)
     with opened(data, subject, "undoing") as me:
-        entry = me.undo(**meant, to_revision=to_revision)
-    _told(entry, "Brought back", as_json)
+        entry = me.undo(**memory, to_revision=to_revision)
+    _show_entry(entry, "Restored", as_json)
 
 
 def restore(
@@ -181,37 +182,35 @@ def restore(
     subject: As = None,
     data: Data = None,
 ) -> None:
-    """Bring a memory back from the trash."""
-    meant = target(key, id, space)
+    """Restore a memory from the trash."""
+    memory = target(key, id, space)
     with opened(data, subject, "restoring") as me:
-        entry = me.restore(**meant)
-    _told(entry, "Restored", as_json)
+        entry = me.restore(**memory)
+    _show_entry(entry, "Restored", as_json)
 
 
 def delete(
     key: Key = None,
-    purge: Annotated[
-        bool, typer.Option("--purge", help="For good, with its history, instead of the trash.")
-    ] = False,
+    purge: Annotated[bool, typer.Option("--purge", help="Erase it with its history instead.")] = False,
     id: Id = None,
     space: Space = None,
     as_json: Json = False,
     subject: As = None,
     data: Data = None,
 ) -> None:
-    """Put a memory into the trash for 30 days, or purge it."""
-    meant = target(key, id, space)
+    """Move a memory to the trash (30 days), or erase it with --purge."""
+    memory = target(key, id, space)
     with opened(data, subject, "deleting") as me:
         if not purge:
-            entry = me.trash(**meant)
+            entry = me.trash(**memory)
         else:
-            deleted = me.purge(**meant)
+            deleted = me.purge(**memory)
     if not purge:
-        _told(entry, "In the trash:", as_json)
+        _show_entry(entry, "Moved to the trash:", as_json)
     elif as_json:
         output.emit({"deleted": deleted})
     else:
-        output.say(f"Purged {key or id}.")
+        output.say(f"Erased {key or id}.")
 
 
 def forget(
@@ -223,36 +222,36 @@ def forget(
     subject: As = None,
     data: Data = None,
 ) -> None:
-    """Forget for good, every byte; asks before `all`."""
+    """Permanently erase memories; asks before erasing everything."""
     from holdfast.domain.scope import Everything, parse_scope
-    from holdfast.vocabularies.wire.answers import FORGOTTEN
+    from holdfast.vocabularies.answers import FORGOTTEN
 
     if isinstance(parse_scope(scope), Everything) and not yes:
-        _ask_first()
+        _confirm()
     with opened(data, subject, "forgetting") as me:
-        document = FORGOTTEN.show(me.forget(scope))
+        document = FORGOTTEN.encode(me.forget(scope))
     if as_json:
         output.emit(document)
         return
-    output.say(f"Forgot {document['deleted']} memories.")
+    output.say(f"Forgot {output.counted(document['deleted'], 'memory', 'memories')}.")
     if document["kept_elsewhere"]:
-        output.remark(f"{document['kept_elsewhere']} of yours stay in spaces of others.")
+        output.remark(f"{document['kept_elsewhere']} of yours remain in other people's spaces.")
     output.remark(document.get("note"))
 
 
-def _ask_first() -> None:
+def _confirm() -> None:
     from holdfast.domain.errors import ConfirmationRequired
 
     if sys.stdin is None or not sys.stdin.isatty():
-        raise ConfirmationRequired("This forgets everything, and nobody is there to ask; say --yes.")
-    if not typer.confirm("Forget everything of yours, for good?", err=True):
+        raise ConfirmationRequired("This erases everything, and there is no terminal to ask; use --yes.")
+    if not typer.confirm("Permanently erase all your memories?", err=True):
         raise ConfirmationRequired("Nothing was forgotten.")
 
 
-def _told(entry: Any, what: str, as_json: bool) -> None:
-    from holdfast.vocabularies.wire.entries import ENTRY
+def _show_entry(entry: Any, what: str, as_json: bool) -> None:
+    from holdfast.vocabularies.entries import ENTRY
 
-    document = ENTRY.show(entry)
+    document = ENTRY.encode(entry)
     if as_json:
         output.emit(document)
     else:

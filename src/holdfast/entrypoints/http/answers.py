@@ -1,10 +1,10 @@
-"""An answer on its way out: status, headers, JSON. Errors of the closed family become answers here and nowhere else."""
+"""HTTP responses: status, headers and body. Errors of the closed family become responses here and nowhere else."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from gzip import compress
 from typing import Any, NamedTuple
 
@@ -25,10 +25,6 @@ from holdfast.entrypoints.plain_json import LARGE
 
 Send = Callable[[Any], Awaitable[None]]
 Headers = tuple[tuple[bytes, bytes], ...]
-AtOnce = Callable[[int, Sequence[tuple[bytes, bytes]], bytes], bool]
-"""Writes a whole answer with one system call, where nothing stands against it; says whether it did."""
-AT_ONCE = "holdfast.at_once"
-"""What this is called among the extensions of an ASGI scope."""
 
 JSON = (b"content-type", b"application/json")
 NO_STORE = (b"cache-control", b"no-store")
@@ -45,37 +41,29 @@ class Answer(NamedTuple):
     body: bytes
     headers: Headers = (JSON, NO_STORE)
 
-    def lines(self) -> list[tuple[bytes, bytes]]:
-        """All its headers."""
-        if self.status == NOT_MODIFIED:  # whose length would be that of the answer it stands for
-            return [*self.headers]
-        return [*self.headers, (b"content-length", b"%d" % len(self.body))]
-
     async def send(self, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self.status, "headers": self.lines()})
+        headers = [*self.headers]
+        if self.status != NOT_MODIFIED:  # a 304 would have to state the length of the response it stands for
+            headers.append((b"content-length", b"%d" % len(self.body)))
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": self.body})
 
-    async def coded(self, accepted: bytes) -> Answer:
-        """In a coding that the client accepts, where that is worth its price."""
-        if len(self.body) < GZIP_BYTES:
-            return self
+    async def compressed(self, accept_encoding: bytes) -> Answer:
         body, headers = self.body, (*self.headers, (b"vary", b"accept-encoding"))
-        if takes_gzip(accepted):
-            in_place = len(body) < LARGE
-            body = (
-                compress(body, GZIP_LEVEL)
-                if in_place
-                else await asyncio.to_thread(compress, body, GZIP_LEVEL)
-            )
+        if takes_gzip(accept_encoding):
+            if len(body) < LARGE:
+                body = compress(body, GZIP_LEVEL)
+            else:
+                body = await asyncio.to_thread(compress, body, GZIP_LEVEL)
             headers = (*headers, (b"content-encoding", b"gzip"))
         return Answer(self.status, body, headers)
 
 
-def takes_gzip(accepted: bytes) -> bool:
-    """What Accept-Encoding says; a weight of nought is a no."""
-    if b"gzip" not in accepted.lower():
+def takes_gzip(accept_encoding: bytes) -> bool:
+    """Reads Accept-Encoding; a weight of zero means no."""
+    if b"gzip" not in accept_encoding.lower():
         return False
-    for coding in accepted.lower().split(b","):
+    for coding in accept_encoding.lower().split(b","):
         name, _, weight = coding.partition(b";")
         if name.strip() == b"gzip":
             return weight.replace(b" ", b"").rstrip(b"0.") != b"q="
@@ -83,15 +71,12 @@ def takes_gzip(accepted: bytes) -> bool:
 
 
 def answer(value: Any, status: int = 200, *more: tuple[bytes, bytes]) -> Answer:
-    return Answer(status, _json(value), (JSON, NO_STORE, *more))
-
-
-def _json(value: Any) -> bytes:
-    """A lone surrogate, which a refusal may quote, is written as JSON escapes it."""
+    """Returns a JSON response with `more` headers."""
     try:
-        return to_json(value, inf_nan_mode="null")
-    except ValueError:
-        return _encode(value).encode(errors="backslashreplace")
+        body = to_json(value, inf_nan_mode="null")
+    except ValueError:  # a lone surrogate, which a refusal may quote, is escaped
+        body = _encode(value).encode(errors="backslashreplace")
+    return Answer(status, body, (JSON, NO_STORE, *more))
 
 
 def text_answer(text: str, media_type: str) -> Answer:
@@ -100,8 +85,8 @@ def text_answer(text: str, media_type: str) -> Answer:
 
 
 def refusal(error: HoldfastError, *, facts: bool = False, passing: bool = True) -> Answer:
-    """`{error, message}`; the facts vocabulary says `{error: invalid_input, code, message}`, as its clients expect.
-    What is not `passing` need not be tried again."""
+    """Returns `{error, message}`; for the facts vocabulary `{error: invalid_input, code, message}`, as its clients
+    expect. Retry-After is sent only for a `passing` error."""
     body = {"error": error.code, "message": error.message}
     if facts:
         kind = "invalid_input" if isinstance(error, InvalidInput) else error.code

@@ -23,7 +23,7 @@ from holdfast.domain.errors import (
     Unavailable,
 )
 from holdfast.domain.limits import check_idempotency_key
-from holdfast.entrypoints import dispatch
+from holdfast.entrypoints.dispatch import dispatch
 from holdfast.entrypoints.http.answers import (
     NO_STORE,
     Answer,
@@ -31,16 +31,13 @@ from holdfast.entrypoints.http.answers import (
     refusal,
     text_answer,
 )
-from holdfast.entrypoints.http.authenticate import Authenticator
+from holdfast.entrypoints.http.authenticate import Authenticator, RateLimit
 from holdfast.entrypoints.http.bodies import ClientLeft, Receive, Scope, read_body, read_json
-from holdfast.entrypoints.http.rate_limit import RateLimit
 from holdfast.entrypoints.http.routes import BASE, OWN_SPACE, ROUTES, Route
 from holdfast.entrypoints.plain_json import LARGE
 from holdfast.entrypoints.python.running import Running
-from holdfast.operations.results import Remembered
-from holdfast.vocabularies.wire.answers import REMEMBERED, STORED
-from holdfast.vocabularies.wire.call import Call
-from holdfast.vocabularies.wire.fields import arguments, from_texts
+from holdfast.vocabularies.arguments import from_query, read_arguments
+from holdfast.vocabularies.call import Call
 
 
 def no_method(allowed: Iterable[str]) -> MethodNotAllowed:
@@ -143,14 +140,10 @@ class Api:
         self._rate = rate
         self._request_bytes = request_bytes
         self._router = Router(ROUTES)
-        self._open = 0
-        self._begun = 0
 
     async def answer(self, scope: Scope, headers: Headers, receive: Receive) -> Answer | None:
         """None: nobody waits for it any more."""
         facts = False
-        self._open += 1
-        self._begun += 1
         try:
             path = scope["raw_path"].decode("ascii", "replace").removeprefix(scope["root_path"])
             route, in_path = self._router.find(scope["method"], path[_PREFIX:])
@@ -168,42 +161,26 @@ class Api:
             log.exception("a request failed", extra={"request_id": scope.get("holdfast.request_id")})
             scope["holdfast.code"] = "backend"
             return refusal(Backend(_UNEXPECTED), facts=facts)
-        finally:
-            self._open -= 1
 
     async def _answer(
         self, route: Route, in_path: Mapping[str, str], scope: Scope, headers: Headers, receive: Receive
     ) -> Answer:
-        begun, alone = self._begun, self._open == 1
-        repeats = len(headers) != len(scope["headers"])
-        caller = None if repeats else self._authenticator.known(headers)
-        if caller is None:
-            caller = await self._authenticator.caller(scope["headers"])
+        caller = await self._authenticator.caller(scope["headers"])
         self._rate.take(caller.principal)
         if self._memory.opened.failed is not None:
             raise Unavailable(self._memory.reason)
         session = self._memory.session(caller)
-        body = await read_body(scope, receive, headers, self._request_bytes) if route.takes_body else b""
+        body = await read_body(receive, headers, self._request_bytes) if route.takes_body else b""
         said = route, in_path, scope["query_string"], body, headers
         call, given = _asked(*said) if len(body) < LARGE else await asyncio.to_thread(_asked, *said)
         if not call.writes:
-            return _conditional(call, await dispatch.read(session, call, given), headers)
+            return _conditional(call, await dispatch(session, call, given), headers)
         _expect_revision(route, given, headers)
         key = headers.get(IDEMPOTENCY)
-        result = await dispatch.write(session, call, given, None if key is None else _idempotency_key(key))
-        if isinstance(result, Remembered):
-            return await _remembered(result, in_peace=alone and self._begun == begun)
+        result = await dispatch(session, call, given, None if key is None else _idempotency_key(key))
         if isinstance(result, list) and len(result) > MANY:
-            return await asyncio.to_thread(lambda: answer(call.answer.show(result)))
-        return answer(call.answer.show(result), 200, *_tag(result))
-
-
-async def _remembered(kept: Remembered, *, in_peace: bool) -> Answer:
-    """With what is similar, which takes a search; where others asked for something while this was kept, it is left out.
-    Whether others ask right now would not do: of many that were written together one answers last."""
-    if kept.look is None or not in_peace:
-        return answer(STORED.show(kept))
-    return answer(await asyncio.to_thread(REMEMBERED.show, kept))
+            return await asyncio.to_thread(lambda: answer(call.answer.encode(result)))
+        return answer(call.answer.encode(result), 200, *_tag(result))
 
 
 def _asked(
@@ -214,7 +191,7 @@ def _asked(
     call = route.call
     if route.purge is not None and said.pop("purge", False):
         call = route.purge
-    given = arguments(call.fields, {**said, **in_path})
+    given = read_arguments(call.fields, {**said, **in_path})
     if in_path.get("space") == OWN_SPACE:
         del given["space"]
     return call, given
@@ -223,7 +200,7 @@ def _asked(
 def _said(route: Route, query: bytes, body: bytes, headers: Headers) -> dict[str, Any]:
     """Fields stand in the body where there is one, else in the query; never in both."""
     if not route.takes_body:
-        said = from_texts(route.in_query, _pairs(query)) if query else {}
+        said = from_query(route.in_query, _pairs(query)) if query else {}
     else:
         if query:
             raise InvalidField("This route takes its fields in the body; leave the query out.")
@@ -299,7 +276,7 @@ def _conditional(call: Call, result: Any, headers: Headers) -> Answer:
         return Answer(304, b"", (NO_STORE, *tag))
     if call.answer.is_text:
         return text_answer(result, call.answer.media_type)
-    return answer(call.answer.show(result), 200, *tag)
+    return answer(call.answer.encode(result), 200, *tag)
 
 
 def _tag(result: Any) -> tuple[tuple[bytes, bytes], ...]:

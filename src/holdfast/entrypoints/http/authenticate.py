@@ -1,14 +1,16 @@
-"""From the headers of a request to its caller. Whether nobody need show a token is decided here, before the start."""
+"""Finds the caller of a request from its headers, and limits the calls per minute of each principal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from starlette.datastructures import Headers
 
-from holdfast.domain.errors import InvalidField, Unauthenticated
+from holdfast.domain.errors import InvalidField, RateLimited, Unauthenticated
 from holdfast.domain.principal import UNKNOWN, Caller, Principal, PrincipalKind, check_subject
 from holdfast.entrypoints.http.claims import DOOR, OF_TOKEN, Reason
 from holdfast.entrypoints.http.jwks import is_loopback
@@ -17,11 +19,12 @@ from holdfast.settings import Settings
 
 RUN = "Holdfast-Run"
 CONVERSATION = "Holdfast-Conversation"
+KNOWN = 10_000
+"""Principals whose rate is remembered; the longest idle are forgotten first."""
 
-RawHeaders = list[tuple[bytes, bytes]] | tuple[tuple[bytes, bytes], ...]
-"""As ASGI has them: names in lower case."""
+RawHeaders = Sequence[tuple[bytes, bytes]]
+"""ASGI headers, with names in lower case."""
 
-_AUTHORIZATION = b"authorization"
 _RUN = RUN.lower().encode()
 _CONVERSATION = CONVERSATION.lower().encode()
 
@@ -35,7 +38,7 @@ def check_auth_allowed(settings: Settings) -> None:
 
 
 def challenge(error: Unauthenticated) -> str:
-    """What WWW-Authenticate says beside a 401; as RFC 6750 has it, no error where no token was shown."""
+    """Returns the WWW-Authenticate of a 401. RFC 6750 wants no error code where no token was sent."""
     match reason_of(error):
         case None | Reason.MISSING | Reason.SCHEME:
             return "Bearer"
@@ -44,72 +47,42 @@ def challenge(error: Unauthenticated) -> str:
 
 
 class Authenticator:
-    """Both ways raise Unauthenticated and Unavailable as the verifier does, and InvalidField for a bad header of ours,
-    to known callers alone.
-
-    A run that the token names stays: otherwise an unattended caller could name a new one for every save.
-    """
-
     def __init__(self, settings: Settings, verifier: Verifier) -> None:
         check_auth_allowed(settings)
         self._off = not settings.auth
         self._verifier = verifier
         self._nobody = Caller(Principal(PrincipalKind.USER, UNKNOWN), door=DOOR)
 
-    def known(self, headers: Mapping[bytes, bytes]) -> Caller | None:
-        """The caller of a request that repeats no header, if nothing has to be awaited: the token was verified a moment
-        ago, or none is asked."""
-        caller = self._nobody if self._off else self._verifier.known(_bearer(headers.get(_AUTHORIZATION)))
-        if caller is None or not (_RUN in headers or _CONVERSATION in headers):
-            return caller
-        return _in_circumstances(caller, _sent(list(headers.items())))
-
     async def caller(self, headers: Headers | RawHeaders) -> Caller:
-        sent = _sent(headers)
+        """Raises Unauthenticated and Unavailable as the verifier does, and InvalidField for a bad Holdfast header, but
+        only to known callers."""
+        tokens: list[bytes] = []
+        runs: list[bytes] = []
+        conversations: list[bytes] = []
+        for name, value in headers.raw if isinstance(headers, Headers) else headers:
+            if name == b"authorization":
+                tokens.append(value)
+            elif name == _RUN:
+                runs.append(value)
+            elif name == _CONVERSATION:
+                conversations.append(value)
         caller = self._nobody
         if not self._off:
-            if len(sent.authorization) > 1:
+            if not tokens:
+                raise unauthenticated(Reason.MISSING)
+            scheme, _, token = tokens[0].partition(b" ")
+            if len(tokens) > 1 or scheme.lower() != b"bearer":
                 raise unauthenticated(Reason.SCHEME)
-            caller = await self._verifier.verify(_bearer(*sent.authorization))
-        return _in_circumstances(caller, sent)
-
-
-class _Sent(NamedTuple):
-    authorization: list[bytes]
-    run: list[bytes]
-    conversation: list[bytes]
-
-
-def _sent(headers: Headers | RawHeaders) -> _Sent:
-    sent = _Sent([], [], [])
-    for name, value in headers if isinstance(headers, (list, tuple)) else headers.raw:
-        if name == _AUTHORIZATION:
-            sent.authorization.append(value)
-        elif name == _RUN:
-            sent.run.append(value)
-        elif name == _CONVERSATION:
-            sent.conversation.append(value)
-    return sent
-
-
-def _bearer(authorization: bytes | None = None) -> bytes:
-    if authorization is None:
-        raise unauthenticated(Reason.MISSING)
-    scheme, _, token = authorization.partition(b" ")
-    if scheme.lower() != b"bearer":
-        raise unauthenticated(Reason.SCHEME)
-    return token.strip(b" ")
-
-
-def _in_circumstances(caller: Caller, sent: _Sent) -> Caller:
-    if sent.run:
-        caller = _in_run(caller, _only(RUN, sent.run))
-    if sent.conversation:
-        caller = replace(caller, conversation=_only(CONVERSATION, sent.conversation))
-    return caller
+            caller = await self._verifier.verify(token.strip(b" "))
+        if runs:
+            caller = _in_run(caller, _only(RUN, runs))
+        if conversations:
+            caller = replace(caller, conversation=_only(CONVERSATION, conversations))
+        return caller
 
 
 def _in_run(caller: Caller, run: str) -> Caller:
+    """Keeps a run that the token names: otherwise an unattended caller could name a new one for every save."""
     if run.startswith(OF_TOKEN):
         raise InvalidField(f"The header {RUN} must not start with `{OF_TOKEN}`.")
     named_by_token = caller.run is not None and not caller.run.startswith(OF_TOKEN)
@@ -124,3 +97,30 @@ def _only(name: str, values: list[bytes]) -> str:
     if len(values) > 1 or not text.strip():
         raise InvalidField(f"Send the header {name} once and not empty.")
     return text
+
+
+class RateLimit:
+    """Allows the calls of one minute at once, and after that as many as the rate gives back."""
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most = float(per_minute)
+        self._per_second = per_minute / 60
+        self._clock = clock
+        self._buckets: OrderedDict[Principal, tuple[float, float]] = OrderedDict()
+
+    def take(self, principal: Principal) -> None:
+        if not self._most:
+            return
+        now = self._clock()
+        left, at = self._buckets.get(principal, (self._most, now))
+        left = min(self._most, left + (now - at) * self._per_second)
+        if left < 1:
+            self._buckets[principal] = left, now
+            seconds = math.ceil((1 - left) / self._per_second)
+            error = RateLimited(f"Too many calls; try again in {seconds} s.")
+            error.seconds = seconds
+            raise error
+        self._buckets[principal] = left - 1, now
+        self._buckets.move_to_end(principal)
+        if len(self._buckets) > KNOWN:
+            self._buckets.popitem(last=False)

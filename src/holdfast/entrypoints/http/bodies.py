@@ -1,4 +1,4 @@
-"""Reading what a request says: plain JSON, of bounded size and time."""
+"""Reads the body of a request: plain JSON, of limited size and time."""
 
 from __future__ import annotations
 
@@ -10,59 +10,40 @@ from holdfast.domain.errors import InvalidField, InvalidJson, TooLarge, Unsuppor
 from holdfast.entrypoints.plain_json import TooDeep, decode
 
 SECONDS = 30.0
-"""How long a client may pause in the middle of a body."""
+"""The longest pause of a client in the middle of a body."""
 
 Receive = Callable[[], Awaitable[Any]]
 Scope = MutableMapping[str, Any]
-AtHand = Callable[[], bytes | None]
-"""The body of a request when the server has all of it, as it mostly has: then nothing need be awaited, or timed."""
-AT_HAND = "holdfast.at_hand"
-"""What this is called among the extensions of an ASGI scope."""
 
 
 class ClientLeft(Exception):
-    """Nobody waits for an answer any more."""
+    """The client disconnected; nobody waits for an answer."""
 
 
-async def read_body(scope: Scope, receive: Receive, headers: dict[bytes, bytes], cap: int) -> bytes:
+async def read_body(receive: Receive, headers: dict[bytes, bytes], cap: int) -> bytes:
     length = headers.get(b"content-length", b"")
     if length.isdigit() and int(length) > cap:
         raise TooLarge(f"A request may have {cap} bytes; this one has {int(length)}.")
-    at_hand: AtHand | None = scope["extensions"].get(AT_HAND) if "extensions" in scope else None
-    whole = None if at_hand is None else at_hand()
-    if whole is not None:
-        return whole if len(whole) <= cap else _refuse(cap)
-    message = await _next(receive)
-    body: bytes = message.get("body", b"")
-    if not message.get("more_body"):
-        return body if len(body) <= cap else _refuse(cap)
-    parts, size = [body], len(body)
-    while message.get("more_body"):
-        message = await _next(receive)
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more:
+        try:
+            async with asyncio.timeout(SECONDS):
+                message = await receive()
+        except TimeoutError:
+            raise InvalidField("The body did not arrive in time.") from None
+        if message["type"] == "http.disconnect":
+            raise ClientLeft
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > cap:
-            _refuse(cap)
+            raise TooLarge(f"A request may have {cap} bytes.")
+        more = message.get("more_body", False)
     return b"".join(parts)
 
 
-def _refuse(cap: int) -> bytes:
-    raise TooLarge(f"A request may have {cap} bytes.")
-
-
-async def _next(receive: Receive) -> Any:
-    try:
-        async with asyncio.timeout(SECONDS):
-            message = await receive()
-    except TimeoutError:
-        raise InvalidField("The body did not arrive in time.") from None
-    if message["type"] == "http.disconnect":
-        raise ClientLeft
-    return message
-
-
 def check_media(headers: dict[bytes, bytes]) -> None:
-    """JSON in UTF-8, as it is."""
+    """Refuses everything but JSON in UTF-8 without a content coding."""
     kind, *parameters = headers.get(b"content-type", b"").decode("latin-1").lower().split(";")
     if kind.strip() != "application/json" or not all(map(_is_utf8, parameters)):
         raise UnsupportedMediaType
@@ -71,7 +52,7 @@ def check_media(headers: dict[bytes, bytes]) -> None:
 
 
 def read_json(body: bytes, headers: dict[bytes, bytes]) -> Any:
-    """An empty body is an empty object, so that a call without fields needs none."""
+    """Returns an empty object for an empty body, so that a call without fields needs none."""
     if not body:
         return {}
     check_media(headers)

@@ -1,5 +1,5 @@
-"""What a token says, read strictly: JSON without surprises, times, issuer, audience, and the caller it vouches for.
-Nothing here looks at signatures or keeps anything."""
+"""Reads the claims of a token strictly: plain JSON, times, issuer, audience, and the caller it vouches for. Signatures
+and the cache are not handled here."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from holdfast.domain.principal import Caller, Principal, PrincipalKind, check_su
 from holdfast.domain.times import SECOND
 
 LEEWAY_SECONDS = 30
-"""For `nbf` and `iat`, where clocks differ. `exp` has none: a token ends when it says so."""
+"""For `nbf` and `iat`, because clocks differ. `exp` has no leeway."""
 
 MAX_DEPTH = 8
 LATEST_SECONDS = 10**12
-"""Later moments (the year 33658) are a mistake of units."""
+"""Later times (the year 33658) are a mistake of units."""
 
 OF_TOKEN = "token:"
-"""Opens the name of a run that nobody named; neither a claim nor a header may take such a name."""
+"""Begins the name of a run that nobody named; neither a claim nor a header may use such a name."""
 
 DOOR = "http"
 _KINDS = frozenset(kind.value for kind in PrincipalKind)
@@ -29,7 +29,7 @@ _CATALOGUE = frozenset({"read", "manage"})
 
 
 class Reason(StrEnum):
-    """Why a caller is not known; the closed list of reason codes beside `unauthenticated`."""
+    """The closed list of reason codes beside `unauthenticated`."""
 
     MISSING = "missing"
     """No Authorization header."""
@@ -37,11 +37,11 @@ class Reason(StrEnum):
     """Another scheme than Bearer, or several headers."""
     TOO_LONG = "too_long"
     MALFORMED = "malformed"
-    """Not three base64url segments of JSON objects; a name twice; too deep; NaN."""
+    """Not three base64url segments of JSON objects; or a name twice, too deep, NaN."""
     HEADER = "header"
-    """The header wants something we never do: `crit`, or a key of the token's own choice."""
+    """The header requires an extension (`crit`) or brings a key of its own."""
     ALGORITHM = "algorithm"
-    """Not taken at all, or not with this key."""
+    """Not accepted at all, or not with this key."""
     UNKNOWN_KEY = "unknown_key"
     """No key of that `kid`, or no `kid` and several keys."""
     SIGNATURE = "signature"
@@ -54,8 +54,8 @@ class Reason(StrEnum):
     """A claim has the wrong type or a value that cannot be."""
 
 
-class Refused(Exception):
-    """Inside these modules alone; the verifier turns it into Unauthenticated. Neither text holds any of the token."""
+class TokenError(Exception):
+    """The verifier turns it into Unauthenticated. Neither text contains any part of the token."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -64,63 +64,63 @@ class Refused(Exception):
 
 
 def read_object(segment: bytes) -> dict[str, Any]:
-    """A JSON object in UTF-8 in which no object has a name twice; parsers differ in which of the two they take."""
+    """Parses a JSON object. A repeated name is refused, because parsers differ in which of the two values they take."""
     try:
         value = json.loads(
             segment.decode("utf-8"), object_pairs_hook=_without_repeats, parse_constant=_no_constant
         )
     except (ValueError, RecursionError):
-        raise Refused(Reason.MALFORMED, "a segment is not JSON") from None
+        raise TokenError(Reason.MALFORMED, "a segment is not JSON") from None
     if not isinstance(value, dict):
-        raise Refused(Reason.MALFORMED, "a segment is not an object")
+        raise TokenError(Reason.MALFORMED, "a segment is not an object")
     if _is_deeper(value, MAX_DEPTH):
-        raise Refused(Reason.MALFORMED, "a segment is nested too deep")
+        raise TokenError(Reason.MALFORMED, "a segment is nested too deep")
     return value
 
 
 def check_times(claims: dict[str, Any], now: int) -> int:
-    """The moment at which the token ends, in microseconds."""
+    """Returns the expiry of the token in microseconds."""
     ends = _moment(claims, "exp")
     if ends is None:
-        raise Refused(Reason.CLAIMS, "`exp` is missing")
+        raise TokenError(Reason.CLAIMS, "`exp` is missing")
     if now >= ends:
-        raise Refused(Reason.EXPIRED, "`exp` has passed")
+        raise TokenError(Reason.EXPIRED, "`exp` has passed")
     for name in ("nbf", "iat"):
         starts = _moment(claims, name)
         if starts is not None and now < starts - LEEWAY_SECONDS * SECOND:
-            raise Refused(Reason.NOT_YET, f"`{name}` is in the future")
+            raise TokenError(Reason.NOT_YET, f"`{name}` is in the future")
     return ends
 
 
-def check_issuer(claims: dict[str, Any], wanted: str | None) -> None:
-    if wanted is not None and claims.get("iss") != wanted:
-        raise Refused(Reason.ISSUER, "`iss` is not HOLDFAST_JWT_ISSUER")
+def check_issuer(claims: dict[str, Any], expected: str | None) -> None:
+    if expected is not None and claims.get("iss") != expected:
+        raise TokenError(Reason.ISSUER, "`iss` is not HOLDFAST_JWT_ISSUER")
 
 
-def check_audience(claims: dict[str, Any], wanted: str | None) -> None:
-    if wanted is None:
+def check_audience(claims: dict[str, Any], expected: str | None) -> None:
+    if expected is None:
         return
     match claims.get("aud"):
-        case str() as one if one == wanted:
+        case str() as one if one == expected:
             return
-        case list() as several if wanted in several and all(isinstance(each, str) for each in several):
+        case list() as several if expected in several and all(isinstance(each, str) for each in several):
             return
-    raise Refused(Reason.AUDIENCE, "`aud` is not HOLDFAST_JWT_AUDIENCE")
+    raise TokenError(Reason.AUDIENCE, "`aud` is not HOLDFAST_JWT_AUDIENCE")
 
 
 def issuer_of(claims: dict[str, Any]) -> str:
-    """What qualifies the ids of a foreign issuer. Without `|`, so that `iss|sub` splits in one way only."""
+    """Returns the issuer that qualifies foreign ids. It has no `|`, so that `iss|sub` splits in one way only."""
     issuer = claims.get("iss")
     if not isinstance(issuer, str) or not issuer.strip() or "|" in issuer or not issuer.isprintable():
-        raise Refused(Reason.ISSUER, "`iss` is missing or not a name")
+        raise TokenError(Reason.ISSUER, "`iss` is missing or not a name")
     return issuer
 
 
 def caller_of(claims: dict[str, Any], *, issuer: str | None, digest: str) -> Caller:
-    """The caller; `issuer` qualifies the ids of a foreign token, `digest` names the run when no claim does.
+    """Returns the caller. `issuer` qualifies the ids of a foreign token; `digest` names the run when no claim does.
 
-    A local `sub` may hold `|` and so name the user of a foreign issuer: whoever has the local secret may vouch for
-    anyone, administrators included. A foreign issuer vouches for its own users alone, as session users too.
+    A local `sub` may contain `|` and so name the user of a foreign issuer: the local secret can vouch for anyone,
+    administrators included. A foreign issuer vouches only for its own users, also as session users.
     """
     kind = _kind(claims)
     session_user = _session_user(claims, kind, issuer)
@@ -144,12 +144,12 @@ def caller_of(claims: dict[str, Any], *, issuer: str | None, digest: str) -> Cal
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     names = dict(pairs)
     if len(names) != len(pairs):
-        raise Refused(Reason.MALFORMED, "a name occurs twice")
+        raise TokenError(Reason.MALFORMED, "a name occurs twice")
     return names
 
 
 def _no_constant(_: str) -> NoReturn:
-    raise Refused(Reason.MALFORMED, "NaN and infinities are not JSON")
+    raise TokenError(Reason.MALFORMED, "NaN and infinities are not JSON")
 
 
 def _is_deeper(value: object, levels: int) -> bool:
@@ -172,25 +172,25 @@ def _moment(claims: dict[str, Any], name: str) -> int | None:
         or isinstance(seconds, bool)
         or not 0 <= seconds <= LATEST_SECONDS  # not true of infinity either
     ):
-        raise Refused(Reason.CLAIMS, f"`{name}` must be seconds since the epoch")
+        raise TokenError(Reason.CLAIMS, f"`{name}` must be seconds since the epoch")
     return int(seconds * SECOND)
 
 
 def _kind(claims: dict[str, Any]) -> PrincipalKind:
     kind = claims.get("kind", PrincipalKind.USER)
     if not isinstance(kind, str) or kind not in _KINDS:
-        raise Refused(Reason.CLAIMS, "`kind` must be user, agent or service")
+        raise TokenError(Reason.CLAIMS, "`kind` must be user, agent or service")
     return PrincipalKind(kind)
 
 
 def _subject(claims: dict[str, Any], issuer: str | None) -> str:
     subject = claims.get("sub")
     if not isinstance(subject, str) or not subject.strip():
-        raise Refused(Reason.SUBJECT, "`sub` is missing or blank")
+        raise TokenError(Reason.SUBJECT, "`sub` is missing or blank")
     try:
         return check_subject("subject", _qualified(subject, issuer))
     except InvalidField as error:
-        raise Refused(Reason.SUBJECT, error.message) from None
+        raise TokenError(Reason.SUBJECT, error.message) from None
 
 
 def _session_user(claims: dict[str, Any], kind: PrincipalKind, issuer: str | None) -> Principal | None:
@@ -198,7 +198,7 @@ def _session_user(claims: dict[str, Any], kind: PrincipalKind, issuer: str | Non
     if user is None:
         return None
     if kind is PrincipalKind.USER:
-        raise Refused(Reason.CLAIMS, "`session_user` is for agents and services")
+        raise TokenError(Reason.CLAIMS, "`session_user` is for agents and services")
     return Principal(PrincipalKind.USER, _printable("session_user", _qualified(user, issuer)))
 
 
@@ -211,7 +211,7 @@ def _run(claims: dict[str, Any], digest: str) -> str:
     if run is None:
         return OF_TOKEN + (_text(claims, "jti") or digest)
     if run.startswith(OF_TOKEN):
-        raise Refused(Reason.CLAIMS, f"`run` must not start with {OF_TOKEN}")
+        raise TokenError(Reason.CLAIMS, f"`run` must not start with {OF_TOKEN}")
     return run
 
 
@@ -224,26 +224,26 @@ def _names(claims: dict[str, Any], name: str, default: tuple[str, ...] = ()) -> 
         return frozenset(default)
     given = claims[name]
     if not isinstance(given, list):
-        raise Refused(Reason.CLAIMS, f"`{name}` must be a list of texts")
+        raise TokenError(Reason.CLAIMS, f"`{name}` must be a list of texts")
     return frozenset(_printable(name, each) for each in given)
 
 
 def _systems(claims: dict[str, Any]) -> MappingProxyType[str, str]:
-    """Read-only: verified callers are kept and shared."""
+    """Returns a read-only mapping, because verified callers are cached and shared."""
     given = claims.get("systems", {})
     if not isinstance(given, dict):
-        raise Refused(Reason.CLAIMS, "`systems` must be an object of names with read or manage")
+        raise TokenError(Reason.CLAIMS, "`systems` must be an object of names with read or manage")
     for system, level in given.items():
         _printable("systems", system)
         if not isinstance(level, str) or level not in _CATALOGUE:
-            raise Refused(Reason.CLAIMS, "`systems` must be an object of names with read or manage")
+            raise TokenError(Reason.CLAIMS, "`systems` must be an object of names with read or manage")
     return MappingProxyType(given)
 
 
 def _flag(claims: dict[str, Any], name: str) -> bool:
     flag = claims.get(name, False)
     if not isinstance(flag, bool):
-        raise Refused(Reason.CLAIMS, f"`{name}` is true or false")
+        raise TokenError(Reason.CLAIMS, f"`{name}` is true or false")
     return flag
 
 
@@ -251,7 +251,7 @@ def _printable(name: str, value: object) -> str:
     try:
         text = check_subject(name, value)
     except InvalidField as error:
-        raise Refused(Reason.CLAIMS, error.message) from None
+        raise TokenError(Reason.CLAIMS, error.message) from None
     if not text.strip():
-        raise Refused(Reason.CLAIMS, f"`{name}` must not be blank")
+        raise TokenError(Reason.CLAIMS, f"`{name}` must not be blank")
     return text

@@ -7,9 +7,8 @@ import inspect
 import json
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from functools import wraps
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 from uuid import UUID, uuid4
 
@@ -28,16 +27,12 @@ from holdfast.domain.errors import (
 from holdfast.domain.limits import check_idempotency_key, check_list
 from holdfast.entrypoints.http.routes import BASE, OWN_SPACE, ROUTES, Route
 from holdfast.operations.results import Outcome
-from holdfast.operations.work import Work
-from holdfast.vocabularies.core import CoreCalls
-from holdfast.vocabularies.remember_many import named
-from holdfast.vocabularies.wire.answers import error_named
-from holdfast.vocabularies.wire.core_calls import ROW_FIELDS
-from holdfast.vocabularies.wire.fields import Field, Told, said_by, to_texts
-
-P = ParamSpec("P")
-T = TypeVar("T")
-C = TypeVar("C")
+from holdfast.vocabularies.answers import error_named
+from holdfast.vocabularies.arguments import WireRows, to_query, to_wire
+from holdfast.vocabularies.call import Call
+from holdfast.vocabularies.core import CoreCalls, row_fields
+from holdfast.vocabularies.fields import Field
+from holdfast.vocabularies.remember_many import row_arguments
 
 TIMEOUT = 30.0
 RETRIES = 3
@@ -49,6 +44,7 @@ LONGEST_ADDRESS = 60_000
 
 
 class Request(NamedTuple):
+    call: Call
     route: Route
     path: str
     query: list[tuple[str, str]]
@@ -77,16 +73,18 @@ def _request(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     row = route.call if route.call.run is call else route.purge
     assert row is not None
     refuse_nothing(row.fields, bound.signature, given)
-    said = said_by(row.fields, given)
+    said = to_wire(row.fields, given)
     place = "/".join(_segment(row.fields, part, said) for part in route.path.split("/"))
     headers = {}
     if row.writes:
         key = given.get("idempotency_key")
         headers["idempotency-key"] = uuid4().hex if key is None else check_idempotency_key(key)
     if route.takes_body:
-        return Request(route, place, [], said[route.whole] if route.whole else said, headers)
-    query = to_texts(row.fields, said)
-    return Request(route, place, [*query, ("purge", "true")] if row is route.purge else query, None, headers)
+        return Request(row, route, place, [], said[route.whole] if route.whole else said, headers)
+    query = to_query(row.fields, said)
+    return Request(
+        row, route, place, [*query, ("purge", "true")] if row is route.purge else query, None, headers
+    )
 
 
 def _segment(fields: Sequence[Field], part: str, said: dict[str, Any]) -> str:
@@ -129,7 +127,7 @@ def _route(rows: list[Route], given: Mapping[str, Any]) -> Route:
     return rows[-1]
 
 
-class Line:
+class Wire:
     """One server, one token: how requests are written and answers read. The two clients differ in how they wait."""
 
     def __init__(self, url: str, token: str | None, timeout: float, retries: int) -> None:
@@ -150,7 +148,7 @@ class Line:
             "limits": httpx2.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
         }
 
-    def written(self, request: Request) -> dict[str, Any]:
+    def encoded(self, request: Request) -> dict[str, Any]:
         wanted: dict[str, Any] = {
             "method": request.route.method,
             "url": self.base + request.path,
@@ -179,16 +177,16 @@ class Line:
             and _asked_for(response) <= self.timeout
         )
 
-    def read(self, request: Request, call: Callable[..., Any], response: httpx2.Response) -> Any:
-        row = request.route.call if request.route.call.run is call else request.route.purge
-        assert row is not None
-        if response.status_code != 200:
-            raise _error(response)
-        shown = {"text": response.text} if row.answer.is_text else _json(response)
-        try:
-            return row.answer.read(shown)
-        except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
-            raise Backend("The server answered something that this client cannot read.") from error
+
+def decoded(request: Request, response: httpx2.Response) -> Any:
+    if response.status_code != 200:
+        raise _error(response)
+    answer = request.call.answer
+    shown = {"text": response.text} if answer.is_text else _json(response)
+    try:
+        return answer.decode(shown)
+    except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
+        raise Backend("The server answered something that this client cannot read.") from error
 
 
 def _checked(url: str) -> str:
@@ -230,50 +228,16 @@ def unreachable(error: Exception) -> Unavailable:
     return Unavailable(f"The server cannot be reached: {str(error) or type(error).__name__}.")
 
 
-def sending(call: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[Any, P], T]:
-    """A read of a vocabulary, asked of the server."""
-
-    @wraps(call)
-    def method(door: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        answered: T = door._send(call, _request(call, args, kwargs))
-        return answered
-
-    return method
-
-
-def sending_work(call: Callable[Concatenate[C, P], Work[T]]) -> Callable[Concatenate[Any, P], T]:
-    """A write of a vocabulary, done by the server."""
-    return sending(call)  # type: ignore[arg-type]
-
-
-def sending_later(call: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[Any, P], Awaitable[T]]:
-    @wraps(call)
-    async def method(door: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        answered: T = await door._send(call, _request(call, args, kwargs))
-        return answered
-
-    return method
-
-
-def sending_work_later(
-    call: Callable[Concatenate[C, P], Work[T]],
-) -> Callable[Concatenate[Any, P], Awaitable[T]]:
-    return sending_later(call)  # type: ignore[arg-type]
-
-
-Entries = Iterable[Mapping[str, Any]]
-RowsCall = Callable[[CoreCalls, Entries], Work[list[Outcome]]]
-
-_ARGUMENTS = inspect.signature(CoreCalls.remember)
+_PARAMETERS = inspect.signature(CoreCalls.remember)
 
 
 class Rows:
-    def __init__(self, entries: Entries) -> None:
+    def __init__(self, entries: object) -> None:
         self._written = [_written(row) for row in check_list("entries", entries)]
 
     @property
-    def sent(self) -> Told:
-        return Told(row for row in self._written if not isinstance(row, HoldfastError))
+    def sent(self) -> WireRows:
+        return WireRows(row for row in self._written if not isinstance(row, HoldfastError))
 
     def outcomes(self, answered: list[Outcome]) -> list[Outcome]:
         """One a row, in order."""
@@ -285,71 +249,71 @@ class Rows:
 
 def _written(row: object) -> dict[str, Any] | HoldfastError:
     try:
-        said = named(row)
-        refuse_nothing(ROW_FIELDS, _ARGUMENTS, said)
-        return said_by(ROW_FIELDS, said)
+        said = row_arguments(row)
+        fields = row_fields()
+        refuse_nothing(fields, _PARAMETERS, said)
+        return to_wire(fields, said)
     except HoldfastError as refusal:
         return refusal
 
 
-def sending_rows(call: RowsCall) -> Callable[[Any, Entries], list[Outcome]]:
-    send = sending_work(call)
+class HttpTransport:
+    """Sends calls to a server. Every write has an idempotency key, so it is sent again while nobody answers."""
 
-    @wraps(call)
-    def method(door: Any, /, entries: Entries) -> list[Outcome]:
-        rows = Rows(entries)
-        return rows.outcomes(send(door, rows.sent))
+    def __init__(self, url: str, token: str | None, timeout: float, retries: int) -> None:
+        self._wire = Wire(url, token, timeout, retries)
+        self._http = httpx2.Client(**self._wire.options())
 
-    return method
-
-
-def sending_rows_later(call: RowsCall) -> Callable[[Any, Entries], Awaitable[list[Outcome]]]:
-    send = sending_work_later(call)
-
-    @wraps(call)
-    async def method(door: Any, /, entries: Entries) -> list[Outcome]:
-        rows = Rows(entries)
-        return rows.outcomes(await send(door, rows.sent))
-
-    return method
-
-
-class Remote:
-    def __init__(self, line: Line, http: httpx2.Client) -> None:
-        self._line = line
-        self._http = http
-
-    def _send(self, call: Callable[..., Any], request: Request) -> Any:
-        """Sent again while nobody answers, or somebody asks for patience: every write has its idempotency key."""
-        for tried in range(self._line.retries + 1):
-            last = tried == self._line.retries
+    def run(self, method: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        request, read = _exchange(method, args, kwargs)
+        for tried in range(self._wire.retries + 1):
+            last = tried == self._wire.retries
             try:
-                response = self._http.request(**self._line.written(request))
+                response = self._http.request(**self._wire.encoded(request))
             except httpx2.TransportError as error:
                 if last:
                     raise unreachable(error) from error
                 response = None
-            if response is not None and (last or not self._line.may_send_again(response)):
-                return self._line.read(request, call, response)
-            time.sleep(self._line.pause(tried, response))
+            if response is not None and (last or not self._wire.may_send_again(response)):
+                return read(decoded(request, response))
+            time.sleep(self._wire.pause(tried, response))
         raise AssertionError("the last try returns or raises")
 
+    def close(self) -> None:
+        self._http.close()
 
-class AsyncRemote:
-    def __init__(self, line: Line, http: httpx2.AsyncClient) -> None:
-        self._line = line
-        self._http = http
 
-    async def _send(self, call: Callable[..., Any], request: Request) -> Any:
-        for tried in range(self._line.retries + 1):
-            last = tried == self._line.retries
+class AsyncHttpTransport:
+    """`HttpTransport`, awaited."""
+
+    def __init__(self, url: str, token: str | None, timeout: float, retries: int) -> None:
+        self._wire = Wire(url, token, timeout, retries)
+        self._http = httpx2.AsyncClient(**self._wire.options())
+
+    async def run(self, method: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        request, read = _exchange(method, args, kwargs)
+        for tried in range(self._wire.retries + 1):
+            last = tried == self._wire.retries
             try:
-                response = await self._http.request(**self._line.written(request))
+                response = await self._http.request(**self._wire.encoded(request))
             except httpx2.TransportError as error:
                 if last:
                     raise unreachable(error) from error
                 response = None
-            if response is not None and (last or not self._line.may_send_again(response)):
-                return self._line.read(request, call, response)
-            await asyncio.sleep(self._line.pause(tried, response))
+            if response is not None and (last or not self._wire.may_send_again(response)):
+                return read(decoded(request, response))
+            await asyncio.sleep(self._wire.pause(tried, response))
         raise AssertionError("the last try returns or raises")
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+
+def _exchange(
+    method: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Request, Callable[[Any], Any]]:
+    """The request of a call, and how its answer is read."""
+    if method is CoreCalls.remember_many and not isinstance((args or list(kwargs.values()))[0], WireRows):
+        rows = Rows(args[0] if args else kwargs["entries"])
+        return _request(method, (rows.sent,), {}), rows.outcomes
+    return _request(method, tuple(args), dict(kwargs)), lambda answer: answer

@@ -1,5 +1,5 @@
-"""The keys of a foreign issuer: fetched when a token needs one, kept for minutes, used for at most a day when the
-issuer cannot be reached. A key is used with the algorithm of its own type and with no other."""
+"""The public keys of a foreign issuer: fetched when a token needs one, cached for minutes, and used for at most a day
+while the issuer is unreachable. A key is used only with the algorithm of its type."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ log = logging.getLogger("holdfast")
 TIMEOUT_SECONDS = 5.0
 MAX_BYTES = 256 * 1024
 MINUTE = 60 * SECOND
-KEPT = 10 * MINUTE
-"""How long keys count as fresh; the issuer may say less in Cache-Control, down to a minute."""
-REST = MINUTE
-"""Between two fetches while there are keys, however many tokens name unknown ones or the issuer is down."""
-REST_WITHOUT_KEYS = 5 * SECOND
+FRESH = 10 * MINUTE
+"""The time for which keys are fresh; the Cache-Control of the issuer may shorten it to a minute."""
+RETRY = MINUTE
+"""The least time between two fetches while there are keys, even if tokens name unknown ones or the issuer is down."""
+RETRY_WITHOUT_KEYS = 5 * SECOND
 STALE = DAY
-"""Keys older than this are not used: a key that was withdrawn meanwhile would still be taken."""
+"""Keys older than this are not used, because they may have been withdrawn."""
 
 KEY_TYPES = {
     "RS256": ("RSA", None),
@@ -52,8 +52,8 @@ KEY_TYPES = {
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age=\"?(\d{1,9})", re.IGNORECASE)
 
 
-class _BadAnswer(Exception):
-    """The issuer answered with something that is no set of keys."""
+class _BadKeySet(Exception):
+    """The response of the issuer is not a set of keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +70,29 @@ class Key:
 
 
 class Jwks:
-    """One event loop uses it. Nothing is fetched before a token asks for a key."""
+    """Belongs to one event loop. Nothing is fetched before a token needs a key."""
 
     def __init__(self, url: str, algorithms: Iterable[str], clock: Clock) -> None:
         self._url = _checked_url(url)
-        self._algorithms = check_algorithms(algorithms)
+        self.algorithms = check_algorithms(algorithms)
         self._clock = clock
         self._keys: tuple[Key, ...] = ()
         self._thumbprints: frozenset[bytes] = frozenset()
         self._fetched: int | None = None
-        self._kept = KEPT
+        self._lifetime = FRESH
         self._tried: int | None = None
         self._flight: asyncio.Task[None] | None = None
 
-    @property
-    def algorithms(self) -> frozenset[str]:
-        return self._algorithms
-
     def holds(self, thumbprint: bytes) -> bool:
-        """Whether the key was there at the last good fetch."""
+        """Returns whether the last successful fetch contained the key."""
         return thumbprint in self._thumbprints
 
     async def named(self, kid: str | None) -> tuple[Key, ...]:
-        """The keys of that name, or all when the token names none; a name nobody knows may cause a fetch.
+        """Returns the keys with that id, or all when the token names none. An unknown id may cause a fetch.
 
-        Unavailable when there is no set of keys at all: the token may be good, so it is not refused.
+        Raises Unavailable when there is no set of keys at all, because the token may be valid.
         """
-        if not self._within(self._fetched, self._kept):
+        if not self._within(self._fetched, self._lifetime):
             await self._fetch_once()
         if not self._usable:
             raise Unavailable("The keys of the token's issuer cannot be fetched right now; try again.")
@@ -107,7 +103,7 @@ class Jwks:
         return self._named(kid)
 
     async def close(self) -> None:
-        """Ends a fetch that is under way."""
+        """Cancels a running fetch."""
         if self._flight is not None and not self._flight.done():
             self._flight.cancel()
             await asyncio.wait([self._flight])
@@ -120,16 +116,16 @@ class Jwks:
         return tuple(key for key in self._keys if kid is None or key.kid == kid)
 
     def _within(self, moment: int | None, span: int) -> bool:
-        """A clock that was set back makes a moment old, not young for ever."""
+        """Compares absolute differences, so that a clock that was set back does not keep keys fresh for ever."""
         return moment is not None and abs(self._clock() - moment) < span
 
     async def _fetch_once(self) -> None:
-        """Joins the fetch that is under way, or starts one, unless the last was a moment ago.
+        """Joins the running fetch or starts one, unless the last was a moment ago.
 
-        It is a task of its own: a caller who hangs up does not end it for the others.
+        The fetch is a task of its own, so that a client that disconnects does not cancel it for the others.
         """
         if self._flight is None or self._flight.done():
-            if self._within(self._tried, REST if self._usable else REST_WITHOUT_KEYS):
+            if self._within(self._tried, RETRY if self._usable else RETRY_WITHOUT_KEYS):
                 return
             self._tried = self._clock()
             self._flight = asyncio.create_task(self._fetch())
@@ -138,19 +134,19 @@ class Jwks:
     async def _fetch(self) -> None:
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                body, kept = await self._download()
-            keys = _read(body, self._algorithms)
-        except (httpx2.HTTPError, _BadAnswer, TimeoutError, OSError) as error:
-            cause = str(error) if isinstance(error, _BadAnswer) else type(error).__name__
+                body, lifetime = await self._download()
+            keys = _read(body, self.algorithms)
+        except (httpx2.HTTPError, _BadKeySet, TimeoutError, OSError) as error:
+            cause = str(error) if isinstance(error, _BadKeySet) else type(error).__name__
             log.warning("the keys of the issuer at %s cannot be fetched: %s", self._url.host, cause)
             return
         if not keys:
             log.warning("the issuer at %s publishes no key that can be used", self._url.host)
-        self._keys, self._kept, self._fetched = keys, kept, self._clock()
+        self._keys, self._lifetime, self._fetched = keys, lifetime, self._clock()
         self._thumbprints = frozenset(key.thumbprint for key in keys)
 
     async def _download(self) -> tuple[bytes, int]:
-        # Uncompressed, so that the cap holds for what arrives; no proxy can reach this machine's own loopback.
+        # Uncompressed, so that the size limit holds; a proxy cannot reach this machine's loopback.
         async with (
             httpx2.AsyncClient(
                 timeout=TIMEOUT_SECONDS, follow_redirects=False, trust_env=not is_loopback(self._url.host)
@@ -160,32 +156,32 @@ class Jwks:
             ) as answer,
         ):
             if answer.status_code != 200:
-                raise _BadAnswer(f"status {answer.status_code}")
+                raise _BadKeySet(f"status {answer.status_code}")
             if answer.headers.get("content-encoding", "identity").lower() != "identity":
-                raise _BadAnswer("a compressed answer")
+                raise _BadKeySet("a compressed answer")
             body = bytearray()
             async for chunk in answer.aiter_raw():
                 body += chunk
                 if len(body) > MAX_BYTES:
-                    raise _BadAnswer(f"more than {MAX_BYTES} bytes")
-            return bytes(body), _kept(answer.headers.get("cache-control", ""))
+                    raise _BadKeySet(f"more than {MAX_BYTES} bytes")
+            return bytes(body), _lifetime(answer.headers.get("cache-control", ""))
 
 
 def check_algorithms(names: Iterable[str]) -> frozenset[str]:
-    """HOLDFAST_JWT_ALGORITHMS, refused when it names `none`, HS… or anything unknown."""
-    asked = frozenset(names)
-    if unknown := sorted(asked - KEY_TYPES.keys()):
+    """Checks HOLDFAST_JWT_ALGORITHMS; refuses `none`, HS… and unknown names."""
+    algorithms = frozenset(names)
+    if unknown := sorted(algorithms - KEY_TYPES.keys()):
         raise InvalidField(
             f"HOLDFAST_JWT_ALGORITHMS names `{unknown[0]}`; choose among {', '.join(KEY_TYPES)}. "
             "Local tokens are HS256 by themselves."
         )
-    if not asked:
+    if not algorithms:
         raise InvalidField("HOLDFAST_JWT_ALGORITHMS is empty; leave it out for RS256,ES256,EdDSA.")
-    return asked
+    return algorithms
 
 
 def is_loopback(host: str) -> bool:
-    """127.0.0.0/8, ::1 or localhost."""
+    """Returns True for 127.0.0.0/8, ::1 and localhost."""
     name = host.removeprefix("[").removesuffix("]").lower()
     if name == "localhost":
         return True
@@ -205,21 +201,21 @@ def _checked_url(text: str) -> httpx2.URL:
     raise InvalidField("HOLDFAST_JWKS_URL must start with https://; http:// is for a loopback address alone.")
 
 
-def _kept(cache_control: str) -> int:
+def _lifetime(cache_control: str) -> int:
     if re.search(r"\bno-(?:store|cache)\b", cache_control, re.IGNORECASE):
         return MINUTE
-    said = _MAX_AGE.search(cache_control)
-    return KEPT if said is None else min(KEPT, max(MINUTE, int(said[1]) * SECOND))
+    max_age = _MAX_AGE.search(cache_control)
+    return FRESH if max_age is None else min(FRESH, max(MINUTE, int(max_age[1]) * SECOND))
 
 
 def _read(body: bytes, algorithms: frozenset[str]) -> tuple[Key, ...]:
-    """Every usable key, one a fitting algorithm; an empty set is an answer too: the issuer took its keys back."""
+    """Returns a key for each usable JWK and fitting algorithm. An empty set is valid: the issuer withdrew its keys."""
     try:
         document = json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError):
-        raise _BadAnswer("not JSON") from None
+        raise _BadKeySet("not JSON") from None
     if not isinstance(document, dict) or not isinstance(document.get("keys"), list):
-        raise _BadAnswer("no list of keys")
+        raise _BadKeySet("no list of keys")
     found: dict[bytes, Key] = {}
     for jwk in document["keys"]:
         if not isinstance(jwk, dict) or not _may_verify(jwk):
@@ -231,7 +227,7 @@ def _read(body: bytes, algorithms: frozenset[str]) -> tuple[Key, ...]:
 
 
 def _may_verify(jwk: dict[str, Any]) -> bool:
-    """Not for encryption, and not private: with a published private key anyone could sign."""
+    """Refuses keys for encryption, and private ones: with a published private key anyone could sign."""
     operations = jwk.get("key_ops", ["verify"])
     return (
         jwk.get("use", "sig") == "sig"

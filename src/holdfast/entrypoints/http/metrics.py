@@ -1,5 +1,5 @@
-"""What an operator sees: a line a request, counters for Prometheus. Never a body, a key, a token, or an address that
-holds one: a request is known by its route and its id."""
+"""The log line of each request and the counters for Prometheus. They show the route and the id of a request, never a
+body, a key, a token, or an address that contains one."""
 
 from __future__ import annotations
 
@@ -25,21 +25,25 @@ class Metrics:
         self.requests: Counter[tuple[str, str, int]] = Counter()
         self.refusals: Counter[str] = Counter()
         self.seconds: dict[str, list[int]] = {}
-        self.spent: Counter[str] = Counter()
+        self.spent: dict[str, float] = {}
         self.open = 0
 
-    def count(self, method: str, route: str, status: int, code: str | None, seconds: float) -> None:
+    def record(self, scope: Any, request_id: str, status: int, seconds: float) -> None:
+        """Counts and logs a finished request."""
+        route, code = scope.get("holdfast.route", _OTHER), scope.get("holdfast.code")
+        method = scope["method"] if scope["method"].isalpha() and len(scope["method"]) < 10 else _OTHER
         self.requests[method, route, status] += 1
         if code is not None:
             self.refusals[code] += 1
-        counts = self.seconds.get(route)
-        if counts is None:
-            counts = self.seconds[route] = [0] * (len(SECONDS) + 1)
+        counts = self.seconds.setdefault(route, [0] * (len(SECONDS) + 1))
         counts[bisect_left(SECONDS, seconds)] += 1
-        self.spent[route] += seconds  # type: ignore[assignment]
+        self.spent[route] = self.spent.get(route, 0.0) + seconds
+        if log.isEnabledFor(logging.INFO):
+            fields = {"method": method, "route": route, "status": status, "code": code}
+            log.info("request", extra=fields | {"request_id": request_id, "ms": round(seconds * 1_000, 2)})
 
     def lines(self, more: dict[str, float]) -> Iterator[str]:
-        """In the text format of Prometheus."""
+        """Returns the text format of Prometheus, with gauges for `more`."""
         yield "# HELP holdfast_requests_total Requests by method, route and status."
         yield "# TYPE holdfast_requests_total counter"
         for (method, route, status), count in sorted(self.requests.items()):
@@ -65,27 +69,8 @@ class Metrics:
         yield f'holdfast_request_seconds_count{{route="{route}"}} {total}'
 
 
-def note(metrics: Metrics, scope: Any, request: str, status: int, seconds: float) -> None:
-    """How a request ended."""
-    route, code = scope.get("holdfast.route", _OTHER), scope.get("holdfast.code")
-    method = scope["method"] if scope["method"].isalpha() and len(scope["method"]) < 10 else _OTHER
-    metrics.count(method, route, status, code, seconds)
-    if log.isEnabledFor(logging.INFO):
-        log.info(
-            "request",
-            extra={
-                "request_id": request,
-                "method": method,
-                "route": route,
-                "status": status,
-                "code": code,
-                "ms": round(seconds * 1_000, 2),
-            },
-        )
-
-
 def _trace(error: BaseException | None) -> list[str]:
-    """Where it happened and what kind of error it was. Not its words: they may quote what somebody sent."""
+    """Returns the frames and types of an error and its causes. Its message may quote a request, so it is left out."""
     if error is None:
         return []
     frames = traceback.extract_tb(error.__traceback__)
@@ -94,7 +79,7 @@ def _trace(error: BaseException | None) -> list[str]:
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line, in ASCII, so that nothing in it can end the line."""
+    """Writes each record as one line of JSON in ASCII, so that no value can end the line."""
 
     FIELDS = ("request_id", "method", "route", "status", "code", "ms")
 

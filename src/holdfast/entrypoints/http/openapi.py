@@ -10,9 +10,9 @@ from holdfast.domain.errors import HoldfastError, family
 from holdfast.entrypoints.http.claims import Reason
 from holdfast.entrypoints.http.routes import BASE, ROUTES, Route
 from holdfast.entrypoints.http.samples import SAMPLES
-from holdfast.vocabularies.wire.answers import STORED
-from holdfast.vocabularies.wire.fields import Field, Kind, object_schema
-from holdfast.vocabularies.wire.shape import Json, Shape
+from holdfast.vocabularies.answers import STORED
+from holdfast.vocabularies.encoding import Answer, Json, Part
+from holdfast.vocabularies.fields import Field, Kind, object_schema
 
 JSON = "application/json"
 ALWAYS = (400, 401, 403, 404, 405, 409, 413, 423, 429, 500, 503)
@@ -50,18 +50,18 @@ LINKS: dict[str, tuple[tuple[str, Json], ...]] = {
         ("get_memory_history", {"key": "$response.body#/key"}),
     ),
 }
-"""What an answer leads to: the operation, and where its parameters are found."""
+"""Operations that an answer leads to, and where their parameters are found."""
 
 
 @cache
 def document(version: str) -> Json:
     paths: dict[str, Json] = {}
-    shapes: dict[str, Json] = {}
+    schemas: dict[str, Json] = {}
     for route in ROUTES:
         paths.setdefault(f"{BASE}/{route.path}", {})[route.method.lower()] = _operation(route)
         for call in filter(None, (route.call, route.purge)):
             if not call.answer.is_text:
-                shapes |= _schemas(call.answer)
+                schemas |= _schemas(call.answer)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -75,7 +75,7 @@ def document(version: str) -> Json:
         "paths": paths | _outside(),
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
-            "schemas": shapes | {"Error": _error_schema(), "FactsError": _facts_error_schema()},
+            "schemas": schemas | {"Error": _error_schema(), "FactsError": _facts_error_schema()},
             "responses": _all_refusals(),
             "headers": {
                 "ETag": {"description": "The memory's revision, quoted.", "schema": {"type": "string"}},
@@ -92,7 +92,7 @@ def document(version: str) -> Json:
 
 def _operation(route: Route) -> Json:
     call = route.call
-    said: Json = {
+    operation: Json = {
         "tags": [route.tag],
         "operationId": _operation_id(route),
         "summary": call.sentence.split(". ")[0].rstrip("."),
@@ -101,8 +101,8 @@ def _operation(route: Route) -> Json:
         "responses": {"200": _good(route)} | _refusals(route),
     }
     if route.takes_body:
-        said["requestBody"] = _body(route)
-    return said
+        operation["requestBody"] = _body(route)
+    return operation
 
 
 def _operation_id(route: Route) -> str:
@@ -168,7 +168,7 @@ def _body(route: Route) -> Json:
         schema = object_schema(route.fields, rules)
     else:
         schema = next(field for field in route.fields if field.name == route.whole).schema()
-    examples = {name: field.example for name, field in _shown(route) if field.example is not None}
+    examples = {name: field.example for name, field in _example_fields(route) if field.example is not None}
     example = examples.get(route.whole) if route.whole else examples
     return {
         "required": bool(route.whole) or any("required" in one for one in (schema, *_choices(schema))),
@@ -185,8 +185,8 @@ _KEY_OR_ID: Json = {
 }
 
 
-def _shown(route: Route) -> Iterator[tuple[str, Field]]:
-    """What an example of a body says: one way of asking where there are several, and no revision to be at."""
+def _example_fields(route: Route) -> Iterator[tuple[str, Field]]:
+    """Fields of an example of a body: one way to call where there are several, and no expected revision."""
     left_out = {"id", "expected_revision", "space", "to_revision", "prefix", "query"}
     for field in route.fields:
         if field.name not in left_out or field.missing is not None:
@@ -194,18 +194,18 @@ def _shown(route: Route) -> Iterator[tuple[str, Field]]:
 
 
 def _good(route: Route) -> Json:
-    shapes = [call.answer for call in (route.call, route.purge) if call is not None]
-    if shapes[0].is_text:
-        sample = {shapes[0].name: {"value": _sample(shapes[0])["text"]}}
-        content = {shapes[0].media_type: {"schema": {"type": "string"}, "examples": sample}}
+    answers = [call.answer for call in (route.call, route.purge) if call is not None]
+    if answers[0].is_text:
+        sample = {answers[0].name: {"value": _sample(answers[0])["text"]}}
+        content = {answers[0].media_type: {"schema": {"type": "string"}, "examples": sample}}
         return {"description": "Done.", "content": content}
-    refs = [{"$ref": f"#/components/schemas/{shape.name}"} for shape in shapes]
+    refs = [{"$ref": f"#/components/schemas/{answer.name}"} for answer in answers]
     shown: Json = {
         "description": "Done.",
         "content": {
             JSON: {
                 "schema": refs[0] if len(refs) == 1 else {"oneOf": refs},
-                "examples": {shape.name: {"value": _sample(shape)} for shape in shapes},
+                "examples": {answer.name: {"value": _sample(answer)} for answer in answers},
             }
         },
     }
@@ -218,28 +218,40 @@ def _good(route: Route) -> Json:
     return shown
 
 
-def _sample(shape: Shape[Any]) -> Json:
-    """An answer as it may come, from one value a name. What came of a row of many is shown as what was kept."""
-    if shape.name == "Outcome":
-        shape = STORED
-    if shape.whole is not None:
-        example: Json = shape.whole["examples"][0]
+def _sample(answer: Answer[Any]) -> Json:
+    """An example of an answer, made of one value a name. An outcome is shown as a stored row."""
+    if answer.name == "Outcome":
+        answer = STORED
+    if answer.whole is not None:
+        example: Json = answer.whole["examples"][0]
         return example
     return {
-        part.name: [_sample(part.shapes[0])]
-        if part.shapes and part.schema.get("type") == "array"
-        else _sample(part.shapes[0])
-        if part.shapes
-        else SAMPLES.get(f"{shape.name}.{part.name}", SAMPLES[part.name])
-        for part in shape.parts
-        if not part.optional or part.shapes or (shape.name == "Revision" and part.name in _OF_A_STATE)
+        part.name: [_sample(part.of)]
+        if part.of and "array" in part.schema.get("type", ())
+        else _sample(part.of)
+        if part.of
+        else _part_sample(answer.name, part)
+        for part in answer.parts
+        if not part.optional or part.of or (answer.name == "Revision" and part.name in _OF_A_STATE)
     }
 
 
+def _part_sample(answer: str, part: Part) -> Any:
+    """The value the samples have for a part, else any that its schema allows."""
+    for name in (f"{answer}.{part.name}", part.name):
+        if name in SAMPLES:
+            return SAMPLES[name]
+    if "enum" in part.schema:
+        return part.schema["enum"][0]
+    kind = part.schema.get("type")
+    return _ANY_OF_TYPE[kind] if isinstance(kind, str) else None
+
+
+_ANY_OF_TYPE = {"string": "text", "integer": 1, "number": 0.5, "boolean": True, "array": [], "object": {}}
 _OF_A_STATE = frozenset(
     {"by", "change", "key", "hint", "text", "media_type", "category", "tags", "provenance"}
 )
-"""What an earlier state shows unless it is locked."""
+"""Parts of an earlier state that is not locked."""
 
 
 def _refusals(route: Route) -> Json:
@@ -285,18 +297,18 @@ def _refusal(errors: list[type[HoldfastError]], *, facts: bool) -> Json:
             }
         },
     }
-    if header := _TELLING.get(errors[0].status):
+    if header := _HEADER_OF.get(errors[0].status):
         shown["headers"] = {header[0]: {"$ref": f"#/components/headers/{header[1]}"}}
     return shown
 
 
-_TELLING = {
+_HEADER_OF = {
     401: ("WWW-Authenticate", "Challenge"),
     405: ("Allow", "Allow"),
     429: ("Retry-After", "RetryAfter"),
     503: ("Retry-After", "RetryAfter"),
 }
-"""Which header comes with a status."""
+"""The header that comes with a status."""
 
 
 def _example(error: type[HoldfastError], *, facts: bool) -> Json:
@@ -332,12 +344,12 @@ def _facts_error_schema() -> Json:
     return plain
 
 
-def _schemas(shape: Shape[Any]) -> dict[str, Json]:
-    """The schema of a shape, and of those it is made of."""
-    found = {shape.name: shape.schema()}
-    for part in shape.parts:
-        for inner in part.shapes:
-            found |= _schemas(inner)
+def _schemas(answer: Answer[Any]) -> dict[str, Json]:
+    """The schema of an answer, and of those it refers to."""
+    found = {answer.name: answer.schema()}
+    for part in answer.parts:
+        if part.of is not None:
+            found |= _schemas(part.of)
     return found
 
 

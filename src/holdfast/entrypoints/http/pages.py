@@ -1,14 +1,26 @@
-"""Two plain pages: what runs here and where to go on, and the routes as a table. No script, nothing from elsewhere."""
+"""Everything outside the API and MCP: health, readiness, metrics, the OpenAPI document, and two plain HTML pages
+(status and routes) without scripts or foreign content."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Callable
 from html import escape
+from typing import Any
 
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
 
 from holdfast import __version__
+from holdfast.domain.errors import HoldfastError, NotFound
+from holdfast.entrypoints.http.answers import GZIP_BYTES, refusal
+from holdfast.entrypoints.http.api import no_method
+from holdfast.entrypoints.http.metrics import Metrics
+from holdfast.entrypoints.http.openapi import document
 from holdfast.entrypoints.http.routes import BASE, ROUTES
 from holdfast.entrypoints.python.running import Running
 
@@ -29,20 +41,78 @@ table { border-collapse: collapse; width: 100%; } td, th { text-align: left; pad
 .off { color: #c0392b; } a { color: inherit; } .scroll { overflow-x: auto; }
 """
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+
+def pages_app(memory: Running, metrics: Metrics, lifespan: Callable[[Starlette], Any]) -> Starlette:
+    described = document(__version__)
+
+    async def healthz(_: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def readyz(_: Request) -> Response:
+        checks = await asyncio.to_thread(memory.readiness)
+        ready = all(state == "ok" for state in checks.values())
+        return JSONResponse({"ready": ready, **checks}, 200 if ready else 503)
+
+    async def show_metrics(_: Request) -> Response:
+        return PlainTextResponse("\n".join(metrics.lines({"up": int(memory.enabled)})) + "\n")
+
+    async def openapi(_: Request) -> Response:
+        return JSONResponse(described)
+
+    async def status_page(request: Request) -> Response:
+        return _status_page(memory, str(request.base_url).rstrip("/"))
+
+    pages = Starlette(
+        routes=[
+            _get("/healthz", healthz),
+            _get("/readyz", readyz),
+            _get("/metrics", show_metrics),
+            _get("/openapi.json", openapi),
+            _get("/docs", docs_page),
+            _get("/", status_page),
+        ],
+        middleware=[Middleware(GZipMiddleware, minimum_size=GZIP_BYTES)],
+        exception_handlers={404: _not_found, 405: _not_allowed},
+        lifespan=lifespan,
+    )
+    pages.router.redirect_slashes = False  # one address for each page
+    return pages
 
 
-def status_page(memory: Running) -> Endpoint:
-    async def page(request: Request) -> Response:
-        url = escape(str(request.base_url).rstrip("/"))
-        state = (
-            '<p class="state">Memory is on.</p>'
-            if memory.enabled
-            else f'<p class="state off">Memory is off: {escape(memory.reason or "")}</p>'
-        )
-        return _page(
-            "Holdfast",
-            f"""<h1>Holdfast {escape(__version__)}</h1>{state}
+def _get(path: str, endpoint: Any) -> Route:
+    async def with_route(request: Request) -> Response:
+        request.scope["holdfast.route"] = path
+        response: Response = await endpoint(request)
+        return response
+
+    return Route(path, with_route, methods=["GET"])
+
+
+async def _not_found(request: Request, _: Exception) -> Response:
+    return _refusal(request, NotFound("There is no such route."))
+
+
+async def _not_allowed(request: Request, _: Exception) -> Response:
+    return _refusal(request, no_method(("GET", "HEAD")))
+
+
+def _refusal(request: Request, error: HoldfastError) -> Response:
+    request.scope["holdfast.code"] = error.code
+    answer = refusal(error)
+    headers = {name.decode(): value.decode() for name, value in answer.headers}
+    return Response(answer.body, answer.status, headers)
+
+
+def _status_page(memory: Running, url: str) -> Response:
+    url = escape(url)
+    state = (
+        '<p class="state">Memory is on.</p>'
+        if memory.enabled
+        else f'<p class="state off">Memory is off: {escape(memory.reason or "")}</p>'
+    )
+    return _page(
+        "Holdfast",
+        f"""<h1>Holdfast {escape(__version__)}</h1>{state}
 <h2>Where to go on</h2>
 <table>
 <tr><td><a href="/docs">/docs</a></td><td>every route, with what it takes</td></tr>
@@ -57,9 +127,7 @@ curl -H "Authorization: Bearer $HOLDFAST_TOKEN" -H "Content-Type: application/js
 curl -H "Authorization: Bearer $HOLDFAST_TOKEN" -H "Content-Type: application/json" \\
   -d '{{"query": "how do we deploy?"}}' {url}{BASE}/recall</pre>
 <p>A page to look through memories comes later; until then <code>holdfast list</code> shows them.</p>""",
-        )
-
-    return page
+    )
 
 
 async def docs_page(_: Request) -> Response:

@@ -1,31 +1,33 @@
-"""The routes table: method, path under /api/v1, call. One generic way (dispatch.py) leads from a row to the vocabulary;
-clients and the OpenAPI document read the same rows."""
+"""The routes table: method, path under /api/v1, call. Clients and the OpenAPI document read the rows too."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from holdfast.vocabularies.wire import administration_calls as administration
-from holdfast.vocabularies.wire import agent_calls as agents
-from holdfast.vocabularies.wire import anthropic_calls as anthropic
-from holdfast.vocabularies.wire import assistant_calls as assistant
-from holdfast.vocabularies.wire import core_calls as core
-from holdfast.vocabularies.wire import corpus_calls as corpus
-from holdfast.vocabularies.wire import fact_calls as facts
-from holdfast.vocabularies.wire import file_calls as files
-from holdfast.vocabularies.wire import kv_calls as kv
-from holdfast.vocabularies.wire import people_calls as people
-from holdfast.vocabularies.wire import store_calls as stores
-from holdfast.vocabularies.wire.call import Call
-from holdfast.vocabularies.wire.fields import Field, Kind
+from holdfast.vocabularies.administration import AdministrationCalls
+from holdfast.vocabularies.agents import AgentCalls
+from holdfast.vocabularies.anthropic import AnthropicCalls
+from holdfast.vocabularies.assistant import AssistantCalls
+from holdfast.vocabularies.call import Call, call_of
+from holdfast.vocabularies.core import CoreCalls
+from holdfast.vocabularies.corpus import CorpusCalls
+from holdfast.vocabularies.facts import FactCalls
+from holdfast.vocabularies.fields import Field
+from holdfast.vocabularies.files import FileCalls
+from holdfast.vocabularies.kv import KvCalls
+from holdfast.vocabularies.people import PeopleCalls
+from holdfast.vocabularies.sharing import SharingCalls
+from holdfast.vocabularies.stores import StoreCalls
 
 BASE = "/api/v1"
 OWN_SPACE = "~"
 """The caller's own space, where a path has to name one."""
 BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
-PURGE = Field("purge", Kind.SWITCH, "True: gone for good, not to the trash.")
+PURGE = Field("True: gone for good, not to the trash.").at("purge", bool)
 _PARAMETER = re.compile(r"{(\w+)}")
 
 
@@ -34,11 +36,20 @@ class Route:
     tag: str
     method: str
     path: str
-    call: Call
+    run: Callable[..., Any]
+    """A method of a vocabulary, with its description."""
     whole: str = ""
     """The field that the whole body is, where it is not an object of fields."""
-    purge: Call | None = None
-    """What `?purge=true` calls instead."""
+    purging: Callable[..., Any] | None = None
+    """The method that `?purge=true` calls instead."""
+
+    @cached_property
+    def call(self) -> Call:
+        return call_of(self.run)
+
+    @cached_property
+    def purge(self) -> Call | None:
+        return None if self.purging is None else call_of(self.purging)
 
     @cached_property
     def in_path(self) -> tuple[str, ...]:
@@ -46,13 +57,13 @@ class Route:
 
     @cached_property
     def settled(self) -> frozenset[str]:
-        """What the path has said: an entry's id there leaves neither its key nor its space open."""
+        """Fields that the path decides. An entry's id there decides its key and space as well."""
         names = frozenset(self.in_path)
-        return names | {"key", "space"} if "id" in names else names
+        return names | {"key", "space", "namespace"} if "id" in names else names
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
-        """What is said beside the path."""
+        """Fields taken from the body or the query."""
         return tuple(field for field in self.call.fields if field.name not in self.settled)
 
     @cached_property
@@ -69,80 +80,86 @@ class Route:
 
 
 def _entry(at: str) -> tuple[Route, ...]:
-    """The same calls on an entry named by its id in the path, and by its key (or id) beside it."""
+    """Routes on one entry, which the path or the fields beside it name."""
     return (
-        Route("core", "GET", at, core.GET),
-        Route("core", "PATCH", at, core.EDIT),
-        Route("core", "DELETE", at, core.TRASH, purge=core.PURGE),
-        Route("core", "GET", f"{at}/history", core.HISTORY),
-        Route("core", "GET", f"{at}/readers", core.READERS),
-        Route("core", "GET", f"{at}/similar", core.SIMILAR),
-        Route("core", "POST", f"{at}/undo", core.UNDO),
-        Route("core", "POST", f"{at}/restore", core.RESTORE),
-        Route("core", "POST", f"{at}/renew", core.RENEW),
-        Route("core", "POST", f"{at}/replace", core.REPLACE),
-        Route("core", "POST", f"{at}/rename", core.RENAME),
+        Route("core", "GET", at, CoreCalls.get),
+        Route("core", "PATCH", at, CoreCalls.edit),
+        Route("core", "DELETE", at, CoreCalls.trash, purging=CoreCalls.purge),
+        Route("core", "GET", f"{at}/history", CoreCalls.history),
+        Route("core", "GET", f"{at}/readers", CoreCalls.readers),
+        Route("core", "GET", f"{at}/similar", CoreCalls.similar),
+        Route("core", "POST", f"{at}/undo", CoreCalls.undo),
+        Route("core", "POST", f"{at}/restore", CoreCalls.restore),
+        Route("core", "POST", f"{at}/renew", CoreCalls.renew),
+        Route("core", "POST", f"{at}/replace", CoreCalls.replace),
+        Route("core", "POST", f"{at}/rename", CoreCalls.rename),
     )
 
 
 ROUTES = (
-    Route("core", "POST", "remember", core.REMEMBER),
-    Route("core", "POST", "remember/batch", core.REMEMBER_MANY),
-    Route("core", "POST", "recall", core.RECALL),
-    Route("core", "POST", "recall/why-not", core.WHY_NOT),
-    Route("core", "GET", "entries", core.LIST),
+    Route("core", "POST", "remember", CoreCalls.remember),
+    Route("core", "POST", "remember/batch", CoreCalls.remember_many),
+    Route("core", "POST", "recall", CoreCalls.recall),
+    Route("core", "POST", "recall/why-not", CoreCalls.why_not),
+    Route("core", "GET", "entries", CoreCalls.list),
     *_entry("entries/{id}"),
     *_entry("entry"),
-    Route("core", "GET", "trash", core.TRASHED),
-    Route("core", "GET", "locked", core.LOCKED),
-    Route("core", "POST", "forget", core.FORGET),
-    Route("core", "GET", "context", core.CONTEXT),
-    Route("core", "GET", "spaces", core.SPACES),
-    Route("core", "POST", "spaces", core.CREATE_SPACE),
-    Route("core", "GET", "spaces/{space}/grants", core.GRANTS),
-    Route("core", "PUT", "spaces/{space}/grants/{grantee}", core.SHARE),
-    Route("core", "DELETE", "spaces/{space}/grants/{grantee}", core.UNSHARE),
-    Route("core", "GET", "index", core.INDEX),
-    Route("facts", "POST", "memory/store", facts.FACT_STORE),
-    Route("facts", "POST", "memory/recall", facts.FACT_RECALL),
-    Route("facts", "POST", "memory/forget", facts.FACT_FORGET),
-    Route("facts", "GET", "memory/my-memory", facts.MY_MEMORY),
-    Route("facts", "GET", "memory/history", facts.FACT_HISTORY),
-    Route("facts", "GET", "memory/facts", facts.FACT_LIST),
-    Route("facts", "GET", "memory/fact", facts.FACT_GET),
-    Route("facts", "POST", "memory/renew", facts.FACT_RENEW),
-    Route("facts", "GET", "memory/defaults", facts.MY_DEFAULTS),
-    Route("facts", "GET", "memory/callers", facts.CALLERS),
-    Route("assistant", "POST", "assistant/searchMemory", assistant.SEARCH_MEMORY),
-    Route("assistant", "POST", "assistant/saveMemory", assistant.SAVE_MEMORY),
-    Route("assistant", "POST", "assistant/deleteMemory", assistant.DELETE_MEMORY),
-    Route("assistant", "POST", "assistant/setMemoryAlwaysInject", assistant.SET_ALWAYS_INJECT),
-    Route("assistant", "GET", "assistant/memories", assistant.LIST_MEMORIES),
-    Route("people", "GET", "proposals", people.PROPOSALS),
-    Route("people", "POST", "proposals/{id}/approve", people.APPROVE),
-    Route("people", "POST", "proposals/{id}/refuse", people.REFUSE),
-    Route("people", "GET", "quarantine", people.QUARANTINE),
-    Route("people", "POST", "quarantine/{id}/approve", people.APPROVE_QUARANTINED),
-    Route("people", "POST", "undo", people.UNDO_BY),
-    Route("stores", "POST", "memory/tool", stores.MEMORY),
-    Route("files", "POST", "user-memory", files.UPDATE_USER_MEMORY),
-    Route("files", "GET", "user-memory", files.FILE_INDEX),
-    Route("files", "GET", "user-memory/{name}", files.READ_USER_MEMORY),
-    Route("agents", "GET", "agents/{id}/memory-settings", agents.MEMORY_SETTINGS),
-    Route("agents", "PUT", "agents/{id}/memory-settings", agents.SET_MEMORY_SETTINGS),
-    Route("kv", "PUT", "kv/{key}", kv.KV_SET),
-    Route("kv", "GET", "kv/{key}", kv.KV_GET),
-    Route("kv", "DELETE", "kv/{key}", kv.KV_DELETE),
-    Route("corpus", "POST", "corpus/query", corpus.QUERY),
-    Route("anthropic", "POST", "anthropic/memory", anthropic.MEMORY),
-    Route("stores", "GET", "spaces/{space}/preview", stores.PREVIEW),
-    Route("stores", "GET", "stores/{store}/internal/{key}", stores.GET_INTERNAL),
-    Route("stores", "PUT", "stores/{store}/internal/{key}", stores.SET_INTERNAL),
+    Route("core", "GET", "trash", CoreCalls.trashed),
+    Route("core", "GET", "locked", CoreCalls.locked),
+    Route("core", "POST", "forget", CoreCalls.forget),
+    Route("core", "GET", "context", CoreCalls.context),
+    Route("core", "GET", "spaces", SharingCalls.spaces),
+    Route("core", "POST", "spaces", SharingCalls.create_space),
+    Route("core", "GET", "spaces/{space}/grants", SharingCalls.grants),
+    Route("core", "PUT", "spaces/{space}/grants/{grantee}", SharingCalls.share),
+    Route("core", "DELETE", "spaces/{space}/grants/{grantee}", SharingCalls.unshare),
+    Route("core", "GET", "index", CoreCalls.index),
+    Route("facts", "POST", "memory/store", FactCalls.store),
+    Route("facts", "POST", "memory/recall", FactCalls.recall),
+    Route("facts", "POST", "memory/forget", FactCalls.forget),
+    Route("facts", "GET", "memory/my-memory", FactCalls.my_memory),
+    Route("facts", "GET", "memory/history", FactCalls.history),
+    Route("facts", "GET", "memory/facts", FactCalls.list),
+    Route("facts", "GET", "memory/fact", FactCalls.get),
+    Route("facts", "POST", "memory/renew", FactCalls.renew),
+    Route("facts", "GET", "memory/defaults", FactCalls.defaults),
+    Route("facts", "GET", "memory/callers", FactCalls.callers),
+    Route("assistant", "POST", "assistant/searchMemory", AssistantCalls.search_memory),
+    Route("assistant", "POST", "assistant/saveMemory", AssistantCalls.save_memory),
+    Route("assistant", "POST", "assistant/deleteMemory", AssistantCalls.delete_memory),
+    Route("assistant", "POST", "assistant/setMemoryAlwaysInject", AssistantCalls.set_memory_always_inject),
+    Route("assistant", "GET", "assistant/memories", AssistantCalls.list),
+    Route("people", "GET", "proposals", PeopleCalls.proposals),
+    Route("people", "POST", "proposals/{id}/approve", PeopleCalls.approve),
+    Route("people", "POST", "proposals/{id}/refuse", PeopleCalls.refuse),
+    Route("people", "GET", "quarantine", PeopleCalls.quarantine),
+    Route("people", "POST", "quarantine/{id}/approve", PeopleCalls.approve_quarantined),
+    Route("people", "POST", "undo", PeopleCalls.undo_by),
+    Route("stores", "POST", "memory/tool", StoreCalls.memory),
+    Route("files", "POST", "user-memory", FileCalls.update_user_memory),
+    Route("files", "GET", "user-memory", FileCalls.index),
+    Route("files", "GET", "user-memory/{name}", FileCalls.read_user_memory),
+    Route("agents", "GET", "agents/{id}/memory-settings", AgentCalls.memory_settings),
+    Route("agents", "PUT", "agents/{id}/memory-settings", AgentCalls.set_memory_settings),
+    Route("kv", "PUT", "kv/{key}", KvCalls.kv_set),
+    Route("kv", "GET", "kv/{key}", KvCalls.kv_get),
+    Route("kv", "DELETE", "kv/{key}", KvCalls.kv_delete),
+    Route("corpus", "POST", "corpus/query", CorpusCalls.query),
+    Route("anthropic", "POST", "anthropic/memory", AnthropicCalls.memory),
+    Route("stores", "GET", "spaces/{space}/preview", StoreCalls.preview),
+    Route("stores", "GET", "stores/{store}/internal/{key}", StoreCalls.get_internal),
+    Route("stores", "PUT", "stores/{store}/internal/{key}", StoreCalls.set_internal),
     Route(
-        "administration", "PUT", "chats/{chat}/participants", administration.SET_PARTICIPANTS, "participants"
+        "administration",
+        "PUT",
+        "chats/{chat}/participants",
+        AdministrationCalls.set_participants,
+        "participants",
     ),
-    Route("administration", "PUT", "systems/{system}/access", administration.SET_SYSTEM_ACCESS, "access"),
-    Route("administration", "PUT", "rules/{role}", administration.SET_RULES, "rules"),
-    Route("administration", "GET", "admin/stats", administration.STATS),
-    Route("administration", "GET", "audit", administration.AUDIT),
+    Route(
+        "administration", "PUT", "systems/{system}/access", AdministrationCalls.set_system_access, "access"
+    ),
+    Route("administration", "PUT", "rules/{role}", AdministrationCalls.set_rules, "rules"),
+    Route("administration", "GET", "admin/stats", AdministrationCalls.stats),
+    Route("administration", "GET", "audit", AdministrationCalls.audit),
 )

@@ -1,19 +1,18 @@
-"""The secret that signs local tokens: configured, or made once in the data directory. It is never shown."""
+"""The secret that signs local tokens: configured, or created once in the data directory. It is never shown."""
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import secrets
 import stat
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from jwt import InvalidKeyError
 from jwt.algorithms import HMACAlgorithm
 
+from holdfast.disk import write_atomically
 from holdfast.domain.errors import InvalidField
 from holdfast.settings import Settings
 
@@ -26,13 +25,13 @@ MAKE_ONE = "make one with: openssl rand -hex 32"
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """Its text as bytes, as other programs that sign with the same HOLDFAST_JWT_SECRET take it."""
+    """Holds the text of the secret as bytes, as other programs use the same HOLDFAST_JWT_SECRET."""
 
     key: bytes = field(repr=False)
 
 
 def local_secret(settings: Settings) -> Secret:
-    """HOLDFAST_JWT_SECRET, else that of the file, which is made on the first call. InvalidField says what to do."""
+    """Returns HOLDFAST_JWT_SECRET, else the secret of the file, which the first call creates."""
     if settings.jwt_secret is not None:
         return Secret(_checked(settings.jwt_secret, "HOLDFAST_JWT_SECRET", MAKE_ONE, settings))
     path = settings.data_dir / FILE
@@ -54,7 +53,7 @@ def _checked(text: str, what: str, remedy: str, settings: Settings) -> bytes:
 
 
 def _is_master_key(text: str, settings: Settings) -> bool:
-    """As it is written, or as the bytes it stands for."""
+    """Compares the text, and also its bytes in hexadecimal, with the memory keys."""
     masters = [key.strip().lower() for key in (settings.memory_key, *settings.memory_old_keys) if key]
     return text.strip().lower() in masters or text.encode().hex() in masters
 
@@ -62,7 +61,7 @@ def _is_master_key(text: str, settings: Settings) -> bool:
 def _from_file(path: Path, remedy: str) -> str:
     try:
         if not path.exists():
-            _create(path)
+            write_atomically(path, f"{secrets.token_hex(SECRET_BYTES)}\n".encode(), replace=False)
         if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
             log.warning("others on this machine may read or change %s; run: chmod 600 %s", path.name, path)
         return path.read_text(encoding="ascii").strip()
@@ -73,18 +72,3 @@ def _from_file(path: Path, remedy: str) -> str:
             f"The token secret {path} cannot be read or made: {error.strerror}; make it readable for this user, "
             "or set HOLDFAST_JWT_SECRET."
         ) from error
-
-
-def _create(path: Path) -> None:
-    """Appears whole or not at all, 0600; when another process was quicker, its secret stays."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle, draft = tempfile.mkstemp(prefix=path.name, dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(secrets.token_hex(SECRET_BYTES) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileExistsError):
-            os.link(draft, path)
-    finally:
-        Path(draft).unlink()

@@ -1,4 +1,4 @@
-"""`holdfast serve`: opens the store, listens, says where, drains on Ctrl-C."""
+"""`holdfast serve`: opens the store, listens, prints its address, and drains on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from holdfast import __version__
 from holdfast.domain.errors import Unavailable
 from holdfast.entrypoints.http.app import ANY, create_app
 from holdfast.entrypoints.http.authenticate import check_auth_allowed
-from holdfast.entrypoints.http.mcp_mount import AgentDoor, OpenDoor
+from holdfast.entrypoints.http.mcp_mount import McpFactory
 from holdfast.entrypoints.http.metrics import JsonLines
 from holdfast.entrypoints.http.protocol import TimedProtocol
 from holdfast.entrypoints.python.running import Running, open_settings
 from holdfast.settings import Settings, usual_data_dir
-from holdfast.wiring import database_path, is_postgres
+from holdfast.wiring import locate_store
 
 DRAIN_SECONDS = 6
 BACKLOG = 2_048
@@ -32,7 +32,7 @@ LOGGERS = ("holdfast", "uvicorn.error")
 
 WELCOME = """holdfast {version} is listening on {url}
 
-  data    {place}
+  data    {data}
   you     {you}
   docs    {url}/docs
 
@@ -44,35 +44,29 @@ Ctrl-C ends it; every memory stays.
 
 
 Beside = Callable[[Running], AbstractContextManager[object]]
-"""What runs beside the server, over the same store."""
+"""Runs beside the server, over its store."""
 
 
-def serve(settings: Settings, agents: OpenDoor | None = None, beside: Beside = nullcontext) -> int:
-    """Runs until it is told to end. A store that cannot be opened is said, here and by /readyz, and answered 503.
-    `agents` opens the door at /mcp."""
+def serve(settings: Settings, mcp: McpFactory | None = None, beside: Beside = nullcontext) -> int:
+    """Runs until a signal ends it. If the store cannot be opened, the start message and /readyz say so, and calls get
+    503. `mcp` makes the application at /mcp."""
     check_auth_allowed(settings)
     _log_to_stderr()
     memory = open_settings(settings)
     try:
         with beside(memory):
-            _Server(memory, settings, agents).run()
+            _Server(memory, settings, mcp).run()
     finally:
         memory.stop()
     return 0
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, memory: Running, settings: Settings, agents: OpenDoor | None) -> None:
-        self._door: AgentDoor | None = None
-
-        def open_agents(memory: Running, settings: Settings, key: bytes) -> AgentDoor:
-            assert agents is not None
-            self._door = agents(memory, settings, key)
-            return self._door
-
+    def __init__(self, memory: Running, settings: Settings, mcp: McpFactory | None) -> None:
+        self._app = create_app(memory, settings, mcp=mcp)
         super().__init__(
             uvicorn.Config(
-                create_app(memory, settings, agents=agents and open_agents),
+                self._app,
                 host=settings.host,
                 port=settings.port,
                 http=TimedProtocol,
@@ -94,25 +88,24 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket] | None = None) -> None:
         try:
             await super().startup(sockets)
-        except SystemExit:  # so uvicorn says that the port is taken
-            place = f"{self._settings.host}:{self._settings.port}"
+        except SystemExit:  # uvicorn exits if the port is taken
+            address = f"{self._settings.host}:{self._settings.port}"
             raise Unavailable(
-                f"Nothing can listen on {place}; another server may be there, see --port."
+                f"Nothing can listen on {address}; another server may be there, see --port."
             ) from None
         if self.started:
             print(_welcome(self._memory, self._settings, self._port()), flush=True)
             Thread(target=self._memory.warm, name="warm", daemon=True).start()
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
-        """Drained; the signal that asked for it has done its work and must not end the process before the store is
+        """Drains. The signal that started it is forgotten, so that it does not end the process before the store is
         closed."""
-        if self._door is not None:
-            self._door.end_streams()
+        self._app.end_streams()
         await super().shutdown(sockets)
         self._captured_signals.clear()
 
     def _port(self) -> int:
-        """Which one it is when any would do."""
+        """Returns the actual port, also when the settings leave the choice to the system."""
         sockets = [each for server in self.servers for each in server.sockets]
         return int(sockets[0].getsockname()[1]) if sockets else self._settings.port
 
@@ -122,9 +115,9 @@ def _welcome(memory: Running, settings: Settings, port: int) -> str:
     text = WELCOME.format(
         version=__version__,
         url=url,
-        place=_place(memory, settings),
+        data=_data(memory, settings),
         you=f"user:{settings.subject}" if settings.auth else "user:unknown, like everyone: HOLDFAST_AUTH=off",
-        connect=_connecting(settings, url),
+        connect=_connect(settings, url),
         command=command(settings),
     )
     if settings.markdown_dir is not None and memory.enabled:
@@ -140,30 +133,31 @@ def _reachable(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _place(memory: Running, settings: Settings) -> str:
-    if is_postgres(settings):
-        return "PostgreSQL"
-    path = memory.opened.path or database_path(settings)
+def _data(memory: Running, settings: Settings) -> str:
+    location = locate_store(settings)
+    if location.is_shared:
+        return location.backend.title
+    path = memory.opened.path or location.file
     return "in memory, gone at the end" if path is None else str(path)
 
 
-def _connecting(settings: Settings, url: str) -> str:
-    """On the embedded store an agent needs no server; others are told this one and who they are."""
-    if not is_postgres(settings):
+def _connect(settings: Settings, url: str) -> str:
+    """Returns the command that connects an agent. On the embedded store it needs no server."""
+    if not locate_store(settings).is_shared:
         return f"{command(settings)} connect claude-code   (or claude-desktop, cursor, vscode, gemini)"
     token = f" HOLDFAST_TOKEN=$({command(settings)} token create --subject {settings.subject})"
     return f"HOLDFAST_URL={url}{token if settings.auth else ''} {command(settings)} connect claude-code"
 
 
 def command(settings: Settings) -> str:
-    """How a person calls the command line of this very store: it need not be on their path, nor this its usual one."""
+    """Returns the shell command for this store, also when `holdfast` is not on the path."""
     beside = Path(sys.executable).with_name("holdfast")
     found = shutil.which("holdfast")
     name = "holdfast"
     if beside.exists() and (found is None or not Path(found).samefile(beside)):
         name = os.path.relpath(beside) if beside.is_relative_to(Path.cwd()) else str(beside)
-    given = settings.data_dir != usual_data_dir()  # a variable of this shell is not one of the next
-    return f"HOLDFAST_DATA_DIR={shlex.quote(str(settings.data_dir))} {name}" if given else name
+    is_usual = settings.data_dir == usual_data_dir()  # the next shell may lack the variable of this one
+    return name if is_usual else f"HOLDFAST_DATA_DIR={shlex.quote(str(settings.data_dir))} {name}"
 
 
 def _log_to_stderr() -> None:

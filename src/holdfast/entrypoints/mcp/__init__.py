@@ -1,1 +1,1 @@
-"""The MCP door: a table of tools over the same calls as REST, resources, prompts, completion; over HTTP and stdio."""
+"""The MCP interface, over HTTP and stdio: tools, resources, prompts and completion over the calls of REST."""

@@ -1,5 +1,5 @@
-"""`holdfast mcp` on a server: every line of standard input is sent to its /mcp, and what it answers or tells comes back
-as lines. Nothing is understood here but what HTTP must be told beside a message; both eras pass."""
+"""`holdfast mcp` with a server: posts every line of standard input to its /mcp, and writes its messages as lines.
+Reads of a message only what HTTP needs in headers, in both versions of the protocol."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from holdfast.entrypoints.mcp.json_rpc import (
     HANG_UP_SECONDS,
     Message,
     Unreadable,
-    is_awaited,
-    of,
+    error_response,
+    expects_response,
+    member,
     read_message,
-    refusal,
     version_of,
 )
 
@@ -34,9 +34,9 @@ _PLAIN = re.compile(r"(?! )[\x20-\x7E]*(?<! )")
 
 
 def bridge(url: str, token: str | None, surface: str, reading: TextIO, writing: TextIO) -> None:
-    """Until the client hangs up."""
-    named = quote(surface.replace(" ", ""), safe=",")
-    address = f"{url.rstrip('/')}/mcp" + ("" if named == "core" else f"/{named}")
+    """Runs until the client disconnects."""
+    path = quote(surface.replace(" ", ""), safe=",")
+    address = f"{url.rstrip('/')}/mcp" + ("" if path == "core" else f"/{path}")
     asyncio.run(Bridge(address, token, reading, writing).run())
 
 
@@ -51,13 +51,13 @@ class Bridge:
         self._address = address
         self._reading = reading
         self._writing = writing
-        self._of_session: dict[str, str] = {}
-        self._asked: dict[Any, asyncio.Task[None]] = {}
+        self._session_headers: dict[str, str] = {}
+        self._requests: dict[Any, asyncio.Task[None]] = {}
         self._streams: set[asyncio.Task[None]] = set()
-        self._greeting: Message | None = None
-        self._one_at_a_time = asyncio.Lock()
-        self._watched: dict[str, Message] = {}
-        """What the client subscribed to, by its address: a server that was started anew does not know."""
+        self._initialize: Message | None = None
+        self._reconnecting = asyncio.Lock()
+        self._subscriptions: dict[str, Message] = {}
+        """By their URI. A server that was restarted has to get them again."""
 
     async def run(self) -> None:
         listening: asyncio.Task[None] | None = None
@@ -66,14 +66,14 @@ class Bridge:
                 try:
                     message = read_message(line)
                 except Unreadable as unreadable:
-                    self._say(unreadable.answer)
+                    self._write(unreadable.response)
                     continue
-                method = of(message, "method")
+                method = member(message, "method")
                 if method == "initialize":
-                    self._greeting = message
-                    await self._pass_on(message)
+                    self._initialize = message
+                    await self._forward(message)
                 elif method == "notifications/initialized":
-                    await self._pass_on(message)
+                    await self._forward(message)
                     listening = asyncio.create_task(self._listen())
                 else:
                     self._start(message)
@@ -82,11 +82,11 @@ class Bridge:
             await self._hang_up()
 
     async def _hang_up(self) -> None:
-        """What was asked is still answered, unless it waits for changes or for a person: nobody is there any more."""
+        """Waits a limited time for open requests, but not for streams of changes."""
         for task in self._streams:
             task.cancel()
-        if self._asked:
-            _, left = await asyncio.wait(self._asked.values(), timeout=HANG_UP_SECONDS)
+        if self._requests:
+            _, left = await asyncio.wait(self._requests.values(), timeout=HANG_UP_SECONDS)
             for task in left:
                 task.cancel()
 
@@ -96,105 +96,105 @@ class Bridge:
                 yield line
 
     def _start(self, message: Any) -> None:
-        """Each request by itself: one that waits for a person holds up no other."""
-        if of(message, "method") == "notifications/cancelled":
-            cancelled = self._asked.get(_known_by(of(of(message, "params"), "requestId")))
-            if cancelled is not None and not self._of_session:
+        """Forwards each request in a task of its own, so that one that waits for a person delays no other."""
+        if member(message, "method") == "notifications/cancelled":
+            cancelled = self._requests.get(_task_key(member(member(message, "params"), "requestId")))
+            if cancelled is not None and not self._session_headers:
                 cancelled.cancel()  # since 2026-07-28 whoever closes the answer has cancelled the call
                 return
-        task = asyncio.create_task(self._pass_on(message))
-        key = _known_by(of(message, "id"), task) if of(message, "method") else task
-        self._asked[key] = task
-        if of(message, "method") == "subscriptions/listen":
+        task = asyncio.create_task(self._forward(message))
+        key = _task_key(member(message, "id"), task) if member(message, "method") else task
+        self._requests[key] = task
+        if member(message, "method") == "subscriptions/listen":
             self._streams.add(task)
             task.add_done_callback(self._streams.discard)
-        task.add_done_callback(lambda _: self._asked.pop(key, None))
+        task.add_done_callback(lambda _: self._requests.pop(key, None))
 
-    async def _pass_on(self, message: Any, *, again: bool = True) -> None:
+    async def _forward(self, message: Any, *, again: bool = True) -> None:
         try:
             headers = self._headers(message)
-            async with self._posted(message, headers) as answered:
+            async with self._post(message, headers) as response:
                 if (
-                    answered.status_code == 404
-                    and self._of_session
+                    response.status_code == 404
+                    and self._session_headers
                     and again
-                    and self._greeting is not message
+                    and self._initialize is not message
                 ):
-                    await self._greet_anew(headers.get(SESSION))
-                    await self._pass_on(message, again=False)
+                    await self._reconnect(headers.get(SESSION))
+                    await self._forward(message, again=False)
                     return
-                await self._take(message, answered)
-                self._note_watched(message, answered)
+                await self._receive(message, response)
+                self._note_subscription(message, response)
         except httpx2.HTTPError as error:
             self._refuse(message, f"{self._address} does not answer: {str(error) or type(error).__name__}")
 
-    def _posted(self, message: Any, headers: dict[str, str]) -> AbstractAsyncContextManager[httpx2.Response]:
-        """Written in ASCII, in which half a character can be sent on: the server says what is wrong with it."""
+    def _post(self, message: Any, headers: dict[str, str]) -> AbstractAsyncContextManager[httpx2.Response]:
+        """Sends ASCII, which can carry half a surrogate pair; the server refuses it."""
         return self._http.stream("POST", self._address, content=json.dumps(message), headers=headers)
 
-    async def _take(self, message: Any, answered: httpx2.Response) -> None:
-        if answered.headers.get("content-type", "").startswith("text/event-stream"):
-            async for told in _events(answered):
-                self._note_session(message, answered, told)
-                self._say(told)
+    async def _receive(self, message: Any, response: httpx2.Response) -> None:
+        if response.headers.get("content-type", "").startswith("text/event-stream"):
+            async for event in _events(response):
+                self._note_session(message, response, event)
+                self._write(event)
             return
-        body = await answered.aread()
-        if not is_awaited(message):
+        body = await response.aread()
+        if not expects_response(message):
             return
         if not body:
-            if answered.status_code >= 400:
-                self._refuse(message, f"The server answered {answered.status_code}.")
+            if response.status_code >= 400:
+                self._refuse(message, f"The server answered {response.status_code}.")
             return
         try:
-            told = json.loads(body)
+            content = json.loads(body)
         except ValueError:
-            told = {}
-        if "jsonrpc" not in told:
-            said = told.get("message", f"The server answered {answered.status_code}.")
-            self._refuse(message, said, told.get("error"))
+            content = {}
+        if "jsonrpc" not in content:
+            text = content.get("message", f"The server answered {response.status_code}.")
+            self._refuse(message, text, content.get("error"))
             return
-        if told.get("id") is None and "error" in told:
-            told["id"] = of(message, "id")
-        self._note_session(message, answered, told)
-        self._say(told)
+        if content.get("id") is None and "error" in content:
+            content["id"] = member(message, "id")
+        self._note_session(message, response, content)
+        self._write(content)
 
-    def _note_session(self, message: Any, answered: httpx2.Response, told: Message) -> None:
-        if message is self._greeting and "result" in told:
-            self._of_session = {
-                SESSION: answered.headers.get(SESSION, ""),
-                "mcp-protocol-version": told["result"]["protocolVersion"],
+    def _note_session(self, message: Any, response: httpx2.Response, content: Message) -> None:
+        if message is self._initialize and "result" in content:
+            self._session_headers = {
+                SESSION: response.headers.get(SESSION, ""),
+                "mcp-protocol-version": content["result"]["protocolVersion"],
             }
 
-    def _note_watched(self, message: Any, answered: httpx2.Response) -> None:
-        method = of(message, "method")
-        if method not in ("resources/subscribe", "resources/unsubscribe") or answered.status_code != 200:
+    def _note_subscription(self, message: Any, response: httpx2.Response) -> None:
+        method = member(message, "method")
+        if method not in ("resources/subscribe", "resources/unsubscribe") or response.status_code != 200:
             return
-        uri = str(of(of(message, "params"), "uri"))
+        uri = str(member(member(message, "params"), "uri"))
         if method == "resources/subscribe":
-            self._watched[uri] = message
+            self._subscriptions[uri] = message
         else:
-            self._watched.pop(uri, None)
+            self._subscriptions.pop(uri, None)
 
-    async def _greet_anew(self, forgotten: str | None) -> None:
-        """The server forgot the session: it was started anew. One of those who notice greets it for all."""
-        assert self._greeting is not None
-        async with self._one_at_a_time:
-            if self._of_session.get(SESSION) != forgotten:
+    async def _reconnect(self, forgotten: str | None) -> None:
+        """Starts a new session after the server was restarted. The first task that notices does it for all."""
+        assert self._initialize is not None
+        async with self._reconnecting:
+            if self._session_headers.get(SESSION) != forgotten:
                 return
-            self._of_session = {}
-            async with self._posted(self._greeting, {}) as answered:
-                async for told in _events(answered):
-                    self._note_session(self._greeting, answered, told)
+            self._session_headers = {}
+            async with self._post(self._initialize, {}) as response:
+                async for event in _events(response):
+                    self._note_session(self._initialize, response, event)
             ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-            for message in (ready, *self._watched.values()):
-                async with self._posted(message, self._headers(message)) as answered:
-                    await answered.aread()
+            for message in (ready, *self._subscriptions.values()):
+                async with self._post(message, self._headers(message)) as response:
+                    await response.aread()
 
     def _headers(self, message: Any) -> dict[str, str]:
-        """Since 2026-07-28 headers repeat what the message says; before, they name the session."""
+        """Repeats parts of the message since 2026-07-28; before, names the session."""
         version = version_of(message)
         if version is None:
-            return {name: value for name, value in self._of_session.items() if value}
+            return {name: value for name, value in self._session_headers.items() if value}
         method = str(message.get("method"))
         headers = {"mcp-protocol-version": _field(version), "mcp-method": _field(method)}
         if isinstance(name := message["params"].get(NAMED_BY.get(method, "")), str):
@@ -202,44 +202,44 @@ class Bridge:
         return headers
 
     async def _listen(self) -> None:
-        """What the server tells unasked, in the handshake era; of one that was started anew too."""
-        while session := self._of_session.get(SESSION):
+        """Receives notifications in the older protocol, also from a restarted server."""
+        while session := self._session_headers.get(SESSION):
             try:
-                async with self._http.stream("GET", self._address, headers=self._headers(None)) as told:
-                    if told.status_code == 404:
-                        await self._greet_anew(session)
-                    elif told.status_code == 200:
-                        async for message in _events(told):
-                            self._say(message)
-                    elif told.status_code < 500:
-                        return  # it tells nothing unasked, or not to us
+                async with self._http.stream("GET", self._address, headers=self._headers(None)) as response:
+                    if response.status_code == 404:
+                        await self._reconnect(session)
+                    elif response.status_code == 200:
+                        async for message in _events(response):
+                            self._write(message)
+                    elif response.status_code < 500:
+                        return  # the server sends no notifications
             except httpx2.HTTPError:
                 pass
             await asyncio.sleep(AGAIN_SECONDS)
 
-    def _refuse(self, message: Any, said: str, code: str | None = None) -> None:
+    def _refuse(self, message: Any, text: str, code: str | None = None) -> None:
         if isinstance(message, dict) and "id" in message and "method" in message:
-            self._say(refusal(UNREACHABLE, said, code, message["id"]))
+            self._write(error_response(UNREACHABLE, text, code, message["id"]))
 
-    def _say(self, message: Message) -> None:
+    def _write(self, message: Message) -> None:
         self._writing.write(json.dumps(message, separators=(",", ":")) + "\n")
         self._writing.flush()
 
 
-def _known_by(id: Any, otherwise: Any = None) -> Any:
+def _task_key(id: Any, otherwise: Any = None) -> Any:
     return id if isinstance(id, int | str) else otherwise
 
 
 def _field(text: str) -> str:
-    """As MCP writes into a header what a header could not carry."""
+    """Encodes text that a header cannot carry, as MCP prescribes."""
     if _PLAIN.fullmatch(text) and not text.startswith("=?base64?"):
         return text
     return f"=?base64?{base64.b64encode(text.encode('utf-8', 'backslashreplace')).decode()}?="
 
 
-async def _events(answered: httpx2.Response) -> AsyncIterator[Message]:
+async def _events(response: httpx2.Response) -> AsyncIterator[Message]:
     lines: list[str] = []
-    async for line in answered.aiter_lines():
+    async for line in response.aiter_lines():
         if line:
             lines.append(line)
             continue
@@ -249,7 +249,7 @@ async def _events(answered: httpx2.Response) -> AsyncIterator[Message]:
 
 
 def _data(lines: list[str]) -> list[Message]:
-    """The message of one event; a comment or an empty event has none."""
+    """Returns the message of one event; a comment or an empty event has none."""
     text = "\n".join(
         line.removeprefix("data:").removeprefix(" ") for line in lines if line.startswith("data:")
     )

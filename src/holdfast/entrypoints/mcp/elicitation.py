@@ -1,7 +1,7 @@
-"""A proposal is put to the person at once where their client has forms. In the handshake era the call waits for the
-answer; since 2026-07-28 the client sends the call again with it. Whoever has no form answers on the command line.
-Nothing that a model could say stands for a yes: the answer comes from the client, and the proposal is approved as the
-person, whose own access counts."""
+"""Asks a person to confirm a proposal, if their client has forms. In the older protocol the call waits for the answer;
+since 2026-07-28 the client repeats the call with it. Without forms, people answer on the command line. A model cannot
+confirm anything: the answer comes from the client, and the proposal is approved as the person, with their own
+access."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from holdfast.domain.errors import ConfirmationRequired, ProposalExpired
 from holdfast.domain.principal import Caller
 from holdfast.domain.proposal import Answered
-from holdfast.entrypoints import dispatch
+from holdfast.entrypoints.dispatch import dispatch
 from holdfast.entrypoints.mcp.protocol import Context
 from holdfast.operations.proposals import may_approve, person_asked
+from holdfast.operations.session import Session
+from holdfast.vocabularies.call import call_of
 from holdfast.vocabularies.confirmed import confirmed
-from holdfast.vocabularies.session import Session
-from holdfast.vocabularies.wire.people_calls import APPROVE, PROPOSALS, REFUSE
+from holdfast.vocabularies.people import PeopleCalls
 
 DOOR = "form"
-"""Through which a person answers; no model speaks there."""
+"""The interface through which a person answers; no model uses it."""
 YES = "yes"
 FORM = {
     "type": "object",
@@ -41,8 +42,8 @@ FORM = {
 }
 
 
-class Ask(Exception):
-    """The client is to ask and to call again; `result` is what it is answered meanwhile."""
+class InputRequired(Exception):
+    """The client must ask the person and repeat the call; `result` is the answer until then."""
 
     def __init__(self, result: InputRequiredResult) -> None:
         super().__init__("a person is asked")
@@ -50,30 +51,32 @@ class Ask(Exception):
 
 
 async def can_ask(session: Session, context: Context, proposal: str) -> bool:
-    """Whether there is a person whom this client can ask now, and whose yes would be enough."""
+    """Returns True if the client can ask a person now whose approval would be enough."""
     if not _has_forms(session, context):
         return False
     person = _as_person(session)
-    return await asyncio.to_thread(
-        may_approve, person.engine, person.caller, proposal, partial(confirmed, person)
-    )
+    return await asyncio.to_thread(may_approve, person, proposal, partial(confirmed, person))
 
 
 def _has_forms(session: Session, context: Context) -> bool:
-    """An empty capability stands for forms."""
     capabilities = context.session.client_capabilities
-    told = None if capabilities is None else capabilities.elicitation
-    if told is None or (told.form is None and told.url is not None) or person_asked(session.caller) is None:
+    elicitation = None if capabilities is None else capabilities.elicitation
+    if elicitation is None or person_asked(session.caller) is None:
         return False
-    return _is_modern(context) or context.session.can_send_request
+    if elicitation.form is None and elicitation.url is not None:  # an empty capability means forms
+        return False
+    return is_modern(context) or context.session.can_send_request
 
 
-async def asked(session: Session, context: Context, proposal: str) -> Answered:
-    """What the person decided; raises Ask when the client is to come again with their answer."""
-    shown = await _shown(session, proposal)
-    if _is_modern(context):
+async def ask_person(session: Session, context: Context, proposal: str) -> Answered:
+    """Returns the decision of the person. Raises InputRequired if the client must repeat the call with it."""
+    waiting = await dispatch(_as_person(session), call_of(PeopleCalls.proposals), {})
+    shown = next((str(each.shown) for each in waiting if each.id == UUID(proposal)), None)
+    if shown is None:
+        raise ProposalExpired
+    if is_modern(context):
         request = ElicitRequest(params=ElicitRequestFormParams(message=shown, requested_schema=FORM))
-        raise Ask(InputRequiredResult(input_requests={YES: request}, request_state=proposal))
+        raise InputRequired(InputRequiredResult(input_requests={YES: request}, request_state=proposal))
     try:
         answer = await context.session.elicit_form(shown, FORM, related_request_id=context.request_id)
     except MCPError as error:
@@ -82,41 +85,33 @@ async def asked(session: Session, context: Context, proposal: str) -> Answered:
         )
         waits.proposal = proposal
         raise waits from error
-    return await _answered(session, proposal, answer)
+    return await _decide(session, proposal, answer)
 
 
-def answered_proposal(context: Context, params: CallToolRequestParams) -> str | None:
-    """That of a call which comes again: what the client carried is sealed, and bound to this very call and caller."""
-    return params.request_state if _is_modern(context) and params.input_responses else None
+async def submit_answer(session: Session, params: CallToolRequestParams) -> Answered:
+    """Decides the proposal of a repeated call."""
+    assert params.request_state is not None
+    return await _decide(session, params.request_state, (params.input_responses or {}).get(YES))
 
 
-async def decided(session: Session, params: CallToolRequestParams, proposal: str) -> Answered:
-    return await _answered(session, proposal, (params.input_responses or {}).get(YES))
-
-
-async def _answered(session: Session, proposal: str, answer: Any) -> Answered:
-    agrees = isinstance(answer, ElicitResult) and answer.action == "accept"
-    agrees = agrees and (answer.content or {}).get(YES) is True
-    result: Answered = await dispatch.write(
-        _as_person(session), APPROVE if agrees else REFUSE, {"id": proposal}
+async def _decide(session: Session, proposal: str, answer: Any) -> Answered:
+    agrees = (
+        isinstance(answer, ElicitResult)
+        and answer.action == "accept"
+        and (answer.content or {}).get(YES) is True
     )
-    return result
-
-
-async def _shown(session: Session, proposal: str) -> str:
-    waiting = await dispatch.read(_as_person(session), PROPOSALS, {})
-    for each in waiting:
-        if each.id == UUID(proposal):
-            return str(each.shown)
-    raise ProposalExpired
+    decision: Answered = await dispatch(
+        _as_person(session), call_of(PeopleCalls.approve if agrees else PeopleCalls.refuse), {"id": proposal}
+    )
+    return decision
 
 
 def _as_person(session: Session) -> Session:
     caller, person = session.caller, person_asked(session.caller)
     assert person is not None
     alone = replace(caller, door=DOOR) if person == caller.principal else Caller(person, door=DOOR)
-    return session._replace(caller=alone)
+    return session.acting_as(alone)
 
 
-def _is_modern(context: Context) -> bool:
+def is_modern(context: Context) -> bool:
     return context.protocol_version in MODERN_PROTOCOL_VERSIONS

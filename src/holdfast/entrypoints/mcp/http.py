@@ -1,5 +1,5 @@
-"""MCP over streamable HTTP, as one ASGI application for all surfaces. The server around it has made out the caller and
-read what was sent; host names, origins, rates and sizes were its business too."""
+"""MCP over streamable HTTP, as one ASGI application for all surfaces. The server around it authenticates the caller,
+reads the body, and checks host names, origins, rates and sizes."""
 
 from __future__ import annotations
 
@@ -24,28 +24,34 @@ from starlette.responses import JSONResponse
 
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.principal import Caller
-from holdfast.entrypoints.mcp.json_rpc import Instead, Unreadable, has_half, read_message, without_arguments
+from holdfast.entrypoints.mcp.json_rpc import (
+    Replacement,
+    Unreadable,
+    has_half_character,
+    read_message,
+    without_arguments,
+)
 from holdfast.entrypoints.mcp.protocol import ARGUMENTS, Context
-from holdfast.entrypoints.mcp.server import SeatOf, build_server
-from holdfast.entrypoints.mcp.subscriptions import Watching
+from holdfast.entrypoints.mcp.server import SessionOf, build_server
+from holdfast.entrypoints.mcp.subscriptions import Subscriptions
 from holdfast.entrypoints.mcp.tools import DOOR, Surface, surface_named
 from holdfast.entrypoints.plain_json import LARGE
 from holdfast.entrypoints.python.running import Running
+from holdfast.operations.session import Session
 from holdfast.settings import Settings
-from holdfast.vocabularies.session import Session
-from holdfast.wiring import is_postgres
+from holdfast.wiring import locate_store
 
 CALLER = "holdfast.caller"
-"""Where in a scope the caller stands."""
+"""The scope key of the caller."""
 DEFAULT = "core"
-Build = Callable[[Surface, SeatOf, Watching, bytes | None], Server[Any]]
+Build = Callable[[Surface, SessionOf, Subscriptions, bytes | None], Server[Any]]
 _SESSION = b"mcp-session-id"
 _VERSION = b"mcp-protocol-version"
 
 
-class AgentDoor:
-    """`/mcp` is the core surface, `/mcp/{surface}` each by its name, several joined by commas. With `sessions` the
-    handshake era keeps its state in this process, so that a call can wait for a person; where other nodes serve too,
+class McpHttpApp:
+    """Serves the core surface at `/mcp`, and others at `/mcp/{surface}`, several joined by commas. With `sessions` the
+    older protocol keeps its state in this process, so that a call can wait for a person. Where other nodes serve too,
     every request stands alone."""
 
     def __init__(
@@ -55,15 +61,15 @@ class AgentDoor:
         *,
         sessions: bool = True,
         build: Build = build_server,
-        watching: Watching | None = None,
+        subscriptions: Subscriptions | None = None,
     ) -> None:
         self._memory = memory
-        self._watching = watching or Watching()
+        self._subscriptions = subscriptions or Subscriptions()
         self._state_key = state_key
         self._sessions = sessions
         self._build = build
         self._managers: dict[str, StreamableHTTPSessionManager] = {}
-        self._one_at_a_time = asyncio.Lock()
+        self._making_manager = asyncio.Lock()
         self._tasks: TaskGroup | None = None
 
     def _session(self, context: Context) -> Session:
@@ -78,16 +84,16 @@ class AgentDoor:
             try:
                 yield
             finally:
-                await self._watching.close()
+                await self._subscriptions.close()
                 self._tasks.cancel_scope.cancel()
 
     async def _manager(self, surface: Surface) -> StreamableHTTPSessionManager:
-        """Made when a surface is first asked for: there are as many as there are ways to join them."""
+        """Returns the manager of a surface, made on first use: there are as many surfaces as ways to join them."""
         assert self._tasks is not None
-        async with self._one_at_a_time:
+        async with self._making_manager:
             if surface.name not in self._managers:
                 manager = StreamableHTTPSessionManager(
-                    self._build(surface, self._session, self._watching, self._state_key),
+                    self._build(surface, self._session, self._subscriptions, self._state_key),
                     stateless=not self._sessions,
                     max_request_body_size=sys.maxsize,
                     security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
@@ -97,7 +103,7 @@ class AgentDoor:
         return self._managers[surface.name]
 
     def end_streams(self) -> None:
-        self._watching.end_streams()
+        self._subscriptions.end_streams()
 
     def serves(self, surface: str) -> bool:
         return surface_named(surface or DEFAULT) is not None
@@ -108,19 +114,32 @@ class AgentDoor:
         named = surface_named(surface or DEFAULT)
         assert named is not None
         manager = self._managers.get(named.name) or await self._manager(named)
-        user = AuthenticatedUser(_access(caller))
-        scope |= {CALLER: _in_session(caller, scope["headers"]), "user": user}
+        headers = dict(reversed(scope["headers"]))  # of repeated headers the first, like the SDK
+        # A client that names no conversation gets that of its session.
+        session = headers.get(_SESSION, b"").decode("ascii", "replace")
+        conversation = caller.conversation or (session if session.isalnum() and len(session) <= 64 else None)
+        # The SDK lets no other principal into the session.
+        principal = str(caller.principal)
+        user = AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[], subject=principal))
+        scope |= {CALLER: replace(caller, door=DOOR, conversation=conversation), "user": user}
         try:
             if scope["method"] == "POST":
-                in_place = len(body) < LARGE
-                body = _read(body, scope) if in_place else await asyncio.to_thread(_read, body, scope)
+                if len(body) < LARGE:
+                    body = _sdk_body(body, scope, headers)
+                else:
+                    body = await asyncio.to_thread(_sdk_body, body, scope, headers)
         except Unreadable as unreadable:
             scope["holdfast.code"] = unreadable.code
-            await JSONResponse(unreadable.answer, unreadable.status)(scope, receive, send)
+            await JSONResponse(unreadable.response, unreadable.status)(scope, receive, send)
             return
+        unread = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive_again() -> Any:
+            return unread.pop() if unread else await receive()
+
         token = auth_context_var.set(user)
         try:
-            await manager.handle_request(scope, _replayed(body, receive), send)
+            await manager.handle_request(scope, receive_again, send)
         finally:
             auth_context_var.reset(token)
 
@@ -133,51 +152,21 @@ async def _run(
         await sleep_forever()
 
 
-def open_door(memory: Running, settings: Settings, state_key: bytes) -> AgentDoor:
-    """For a server: sessions only where no other node could be asked next."""
-    return AgentDoor(memory, state_key, sessions=not is_postgres(settings))
+def open_mcp(memory: Running, settings: Settings, state_key: bytes) -> McpHttpApp:
+    """Keeps sessions only where no other node could get the next request."""
+    return McpHttpApp(memory, state_key, sessions=not locate_store(settings).is_shared)
 
 
-def _read(body: bytes, scope: Any) -> bytes:
-    """The body as the SDK can read it. Arguments that it could not go round it, in the scope; since 2026-07-28 it can,
-    and binds what the client carries between two calls to them."""
+def _sdk_body(body: bytes, scope: Any, headers: dict[bytes, bytes]) -> bytes:
+    """Returns a body that the SDK can read. In the older protocol, arguments that it could not read are passed in the
+    scope instead. The newer protocol reads them, and binds the client's request state to them."""
     text = body.decode("utf-8", "surrogateescape")
     message = read_message(text, patient=False)
-    if isinstance(message, Instead):
+    if isinstance(message, Replacement):
         return json.dumps(message).encode()
-    if not has_half(text, message) or not _of_handshake_era(scope["headers"]):
+    version = headers.get(_VERSION)
+    is_handshake = version is None or version.decode("latin-1") in HANDSHAKE_PROTOCOL_VERSIONS
+    if not is_handshake or not has_half_character(text, message):
         return body
     scope[ARGUMENTS] = message["params"]["arguments"]
     return json.dumps(without_arguments(message)).encode()
-
-
-def _of_handshake_era(headers: list[tuple[bytes, bytes]]) -> bool:
-    """As the SDK tells it."""
-    named = next((value.decode("latin-1") for name, value in headers if name == _VERSION), None)
-    return named is None or named in HANDSHAKE_PROTOCOL_VERSIONS
-
-
-def _replayed(body: bytes, receive: Any) -> Any:
-    """This body, and then what comes after it."""
-    told = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replay() -> Any:
-        if told:
-            return told.pop()
-        while (message := await receive())["type"] == "http.request":
-            pass  # the body again, of a server that had all of it at hand
-        return message
-
-    return replay
-
-
-def _access(caller: Caller) -> AccessToken:
-    """Whose session it is: the SDK lets nobody else into it."""
-    return AccessToken(token="", client_id=str(caller.principal), scopes=[], subject=str(caller.principal))
-
-
-def _in_session(caller: Caller, headers: list[tuple[bytes, bytes]]) -> Caller:
-    """A client that names no conversation has the one of its session."""
-    named = next((value for name, value in headers if name == _SESSION), b"").decode("ascii", "replace")
-    conversation = caller.conversation or (named if named.isalnum() and len(named) <= 64 else None)
-    return replace(caller, door=DOOR, conversation=conversation)

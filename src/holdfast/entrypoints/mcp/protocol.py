@@ -1,5 +1,5 @@
-"""What a client learns at the handshake, and which handler answers what. Apart from the handlers themselves, so that a
-server can greet while everything behind it is still being imported."""
+"""The greeting of the server, and the handler of each request. Kept apart from the handlers, so that a server can greet
+while their imports still run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast import __version__
 Context = ServerRequestContext[Any, Any]
 
 ARGUMENTS = "holdfast.arguments"
-"""Where in a scope the arguments of a tool stand that the SDK could not have read."""
+"""The scope key of tool arguments that the SDK cannot read."""
 NAME = "holdfast"
 INSTRUCTIONS = (
     "Memory that lasts over sessions. Recall before answering about the user or their work; remember durable facts the "
@@ -22,9 +22,9 @@ INSTRUCTIONS = (
 )
 
 
-def announced(handlers: Any, surface: str, state_key: bytes | None = None) -> Server[Any]:
-    """`state_key` seals what a client carries between two calls; every worker of one deployment has the same. Without
-    one it is of this process alone."""
+def mcp_server(handlers: Any, surface: str, state_key: bytes | None = None) -> Server[Any]:
+    """`state_key` seals the state that a client carries between two calls; all workers of a deployment share it.
+    Without one the state is valid only in this process."""
     server: Server[Any] = Server(
         NAME,
         version=__version__,

@@ -1,5 +1,5 @@
-"""One MCP server for one surface: from a request to the row of the table, and from its answer to the wire. Who calls is
-settled before, for every request anew."""
+"""The MCP server of one surface: finds the tool, resource or prompt of a request, runs it, and encodes its answer. The
+caller is authenticated before, for every request."""
 
 from __future__ import annotations
 
@@ -53,53 +53,58 @@ from holdfast.domain.errors import (
     Unavailable,
 )
 from holdfast.domain.proposal import Answered
-from holdfast.entrypoints import dispatch
-from holdfast.entrypoints.mcp.completion import complete
-from holdfast.entrypoints.mcp.elicitation import Ask, answered_proposal, asked, can_ask, decided
-from holdfast.entrypoints.mcp.protocol import ARGUMENTS, Context, announced
-from holdfast.entrypoints.mcp.subscriptions import Watching
+from holdfast.entrypoints.dispatch import dispatch
+from holdfast.entrypoints.mcp.elicitation import (
+    InputRequired,
+    ask_person,
+    can_ask,
+    is_modern,
+    submit_answer,
+)
+from holdfast.entrypoints.mcp.prompts import complete
+from holdfast.entrypoints.mcp.protocol import ARGUMENTS, Context, mcp_server
+from holdfast.entrypoints.mcp.subscriptions import Subscriptions
 from holdfast.entrypoints.mcp.text import text_of
 from holdfast.entrypoints.mcp.tools import ANSWER, Resource, Surface, Tool
-from holdfast.operations.results import Remembered
-from holdfast.vocabularies.session import Session
-from holdfast.vocabularies.wire.call import Call
-from holdfast.vocabularies.wire.fields import arguments
+from holdfast.operations.session import Session
+from holdfast.vocabularies.arguments import read_arguments
+from holdfast.vocabularies.call import Call
 
 UNEXPECTED = "The server failed in a way it did not expect; its log says more."
 
 log = logging.getLogger("holdfast.mcp")
 Result = dict[str, Any]
-SeatOf = Callable[[Context], Session]
-"""Where the caller of a request sits. Raises Unavailable when there is no store to sit at."""
+SessionOf = Callable[[Context], Session]
+"""Returns the session of a request. Raises Unavailable when the store could not be opened."""
 
 
-class AgentServer:
-    def __init__(self, surface: Surface, seat_of: SeatOf, watching: Watching) -> None:
+class ToolServer:
+    def __init__(self, surface: Surface, session_of: SessionOf, subscriptions: Subscriptions) -> None:
         self._surface = surface
-        self._seat_of = seat_of
+        self._session_of = session_of
         self._tools = {tool.name: tool for tool in surface.tools}
         self._listed = {tool.name: _wire_tool(tool) for tool in surface.tools}
         self._fixed = {each.uri: each for each in surface.resources if not each.is_template}
         self._templates = [each for each in surface.resources if each.is_template]
         self._prompts = {prompt.name: prompt for prompt in surface.prompts}
-        self._watching = watching
+        self._subscriptions = subscriptions
 
     async def list_tools(self, context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
         tools = [self._listed[name] for name, tool in self._tools.items() if self._offers(tool, context)]
         return ListToolsResult(tools=tools)
 
     def _offers(self, tool: Tool, context: Context) -> bool:
-        """An unattended caller deletes nothing, so it is not even shown how."""
+        """Hides tools that delete from an unattended caller, which may delete nothing."""
         if not tool.deletes:
             return True
         try:
-            return not is_unattended(self._seat_of(context).caller)
+            return not is_unattended(self._session_of(context).caller)
         except Unavailable:
             return True
 
     def schema_of(self, name: str) -> dict[str, Any] | None:
-        """Asked of every call, for the fields that a header must repeat: no tool of ours has any, and to look for them
-        in a whole schema would take longer than to read the call."""
+        """The SDK looks in the schema of every call for fields that a header must repeat. Our tools have none, and an
+        empty schema is searched fastest."""
         return {} if name in self._tools else None
 
     async def call_tool(
@@ -109,32 +114,35 @@ class AgentServer:
         if tool is None or not self._offers(tool, context):
             raise MCPError(INVALID_PARAMS, f"There is no tool `{params.name[:64]}` here.")
         try:
-            return await self._called(tool, context, params)
-        except Ask as ask:
-            return ask.result
+            return await self._run(tool, context, params)
+        except InputRequired as required:
+            return required.result
         except HoldfastError as error:
             return _tool_error(error, plain=tool.plain_errors)
         except Exception:
             log.exception("a tool failed")
             return _tool_error(Backend(UNEXPECTED), plain=tool.plain_errors)
 
-    async def _called(self, tool: Tool, context: Context, params: CallToolRequestParams) -> Result:
-        session = self._seat_of(context)
-        given = arguments(tool.fields, _given(context, params) or {})
-        if not tool.call.writes:
-            return await _told(tool.call, await dispatch.read(session, tool.call, given))
-        if (proposal := answered_proposal(context, params)) is not None:
-            return await _decided(tool.call, await decided(session, params, proposal))
+    async def _run(self, tool: Tool, context: Context, params: CallToolRequestParams) -> Result:
+        session, call, sent = self._session_of(context), tool.call, params.arguments
+        if context.request is not None:
+            sent = context.request.scope.get(ARGUMENTS, sent)
+        given = {**tool.preset, **read_arguments(tool.fields, sent or {})}
+        if not call.writes:
+            return await _tool_result(call, await dispatch(session, call, given))
+        if params.request_state is not None and params.input_responses and is_modern(context):
+            # The client repeats the call with the answer of the person. The SDK bound its state to call and caller.
+            return await _decided_result(call, await submit_answer(session, params))
         try:
-            done = await dispatch.write(session, tool.call, given)
+            done = await dispatch(session, call, given)
         except ConfirmationRequired as refusal:
             if refusal.proposal is None or not await can_ask(session, context, refusal.proposal):
                 raise
-            return await _decided(tool.call, await asked(session, context, refusal.proposal))
-        waits = getattr(done, "proposal", None)
-        if waits is not None and await can_ask(session, context, str(waits)):
-            return await _decided(tool.call, await asked(session, context, str(waits)))
-        return await _told(tool.call, done)
+            return await _decided_result(call, await ask_person(session, context, refusal.proposal))
+        proposal = getattr(done, "proposal", None)
+        if proposal is not None and await can_ask(session, context, str(proposal)):
+            return await _decided_result(call, await ask_person(session, context, str(proposal)))
+        return await _tool_result(call, done)
 
     async def list_resources(self, _: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
         return ListResourcesResult(resources=[_wire_resource(each) for each in self._fixed.values()])
@@ -150,8 +158,8 @@ class AgentServer:
         uri = str(params.uri)
         resource, given = self._resource(uri)
         try:
-            shown = resource.call.answer.show(
-                await dispatch.read(self._seat_of(context), resource.call, given)
+            shown = resource.call.answer.encode(
+                await dispatch(self._session_of(context), resource.call, given)
             )
         except HoldfastError as error:
             raise _protocol_error(error, uri) from error
@@ -191,77 +199,70 @@ class AgentServer:
         prompt = self._prompts.get(params.name)
         if prompt is None:
             raise MCPError(INVALID_PARAMS, f"There is no prompt `{params.name[:64]}` here.")
-        said = params.arguments or {}
-        if unknown := sorted(set(said) - {each.name for each in prompt.arguments}):
-            raise MCPError(INVALID_PARAMS, _sendable(f"The prompt takes no argument `{unknown[0][:64]}`."))
+        sent = params.arguments or {}
+        if unknown := sorted(set(sent) - {each.name for each in prompt.arguments}):
+            raise MCPError(INVALID_PARAMS, _encodable(f"The prompt takes no argument `{unknown[0][:64]}`."))
         try:
-            text = await prompt.write(self._seat_of(context), said)
+            text = await prompt.write(self._session_of(context), sent)
         except HoldfastError as error:
             raise _protocol_error(error) from error
-        message = PromptMessage(role="user", content=TextContent(text=_sendable(text)))
+        message = PromptMessage(role="user", content=TextContent(text=_encodable(text)))
         return GetPromptResult(description=prompt.sentence, messages=[message])
 
     async def subscribe(self, context: Context, params: SubscribeRequestParams) -> EmptyResult:
-        return await self._watching.subscribe(self._seat_of(context), context, params)
+        return await self._subscriptions.subscribe(self._session_of(context), context, params)
 
     async def unsubscribe(self, context: Context, params: UnsubscribeRequestParams) -> EmptyResult:
-        return await self._watching.unsubscribe(context, params)
+        return await self._subscriptions.unsubscribe(context, params)
 
     async def listen(
         self, context: Context, params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
-        return await self._watching.listen(self._seat_of(context), context, params)
+        return await self._subscriptions.listen(self._session_of(context), context, params)
 
     async def complete(self, context: Context, params: CompleteRequestParams) -> CompleteResult:
-        """Nothing where nothing may be seen: a completion is no place for a refusal."""
+        """Returns no values instead of an error: a completion cannot show a refusal."""
         argument = params.argument
         try:
-            found = await asyncio.to_thread(complete, self._seat_of(context), argument.name, argument.value)
+            found = await asyncio.to_thread(
+                complete, self._session_of(context), argument.name, argument.value
+            )
         except HoldfastError:
             return CompleteResult(completion=Completion(values=[]))
         return CompleteResult(completion=Completion(values=found.values, total=None, has_more=found.more))
 
 
 def build_server(
-    surface: Surface, seat_of: SeatOf, watching: Watching, state_key: bytes | None = None
+    surface: Surface, session_of: SessionOf, subscriptions: Subscriptions, state_key: bytes | None = None
 ) -> Server[Any]:
-    return announced(AgentServer(surface, seat_of, watching), surface.name, state_key)
+    return mcp_server(ToolServer(surface, session_of, subscriptions), surface.name, state_key)
 
 
-def _given(context: Context, params: CallToolRequestParams) -> Any:
-    request = context.request
-    return params.arguments if request is None else request.scope.get(ARGUMENTS, params.arguments)
+async def _tool_result(call: Call, result: Any) -> Result:
+    shown = call.answer.encode(result)
+    text = _encodable(text_of(call, result, shown))
+    return _result(text, shown if isinstance(shown, dict) else {"result": shown})
 
 
-async def _told(call: Call, result: Any) -> Result:
-    if isinstance(result, Remembered):
-        near = [] if result.look is None else await asyncio.to_thread(result.look)
-        result.look = lambda: near
-    shown = call.answer.show(result)
-    text = _sendable(text_of(call, result, shown))
-    structured = shown if isinstance(shown, dict) else {"result": shown}
-    return _result(text, structured)
-
-
-async def _decided(call: Call, answer: Answered) -> Result:
-    """What a call came to that a person has agreed to."""
-    if not answer.approved:
+async def _decided_result(call: Call, decision: Answered) -> Result:
+    """Returns the result of a call that a person approved."""
+    if not decision.approved:
         raise ConfirmationRequired("The person did not agree; nothing was done.")
-    return await _told(call, call.answer.read(answer.result))
+    return await _tool_result(call, call.answer.decode(decision.result))
 
 
 def _tool_error(error: HoldfastError, *, plain: bool = False) -> Result:
-    message = _sendable(error.message)
-    said = {"error": error.code, "code": error.code, "message": message}
+    message = _encodable(error.message)
+    shown = {"error": error.code, "code": error.code, "message": message}
     if plain:
-        said = {"error": message, "code": error.code}
+        shown = {"error": message, "code": error.code}
     if proposal := getattr(error, "proposal", None):
-        said["proposal"] = str(proposal)
-    return _result(message if plain else f"{error.code}: {message}", said, is_error=True)
+        shown["proposal"] = str(proposal)
+    return _result(message if plain else f"{error.code}: {message}", shown, is_error=True)
 
 
 def _result(text: str, structured: Result, *, is_error: bool = False) -> Result:
-    """As it is sent: a model of the SDK would be checked and written out twice, which a long answer feels."""
+    """Returns plain JSON: the SDK would validate and dump a model twice, which is slow for long answers."""
     return {
         "content": [{"type": "text", "text": text}],
         "structuredContent": structured,
@@ -271,21 +272,21 @@ def _result(text: str, structured: Result, *, is_error: bool = False) -> Result:
 
 
 def _protocol_error(error: HoldfastError, uri: str | None = None) -> MCPError:
-    """Where there is no tool result to put it in. What cannot be seen is answered like what is not there."""
+    """Returns the error of a request that has no tool result. Hidden and missing resources look alike."""
     kind = INVALID_PARAMS if isinstance(error, InvalidInput | NotFound) else -32000
     data = {"code": error.code} | ({} if uri is None else {"uri": uri})
-    return MCPError(kind, _sendable(error.message), data)
+    return MCPError(kind, _encodable(error.message), data)
 
 
-def _sendable(text: str) -> str:
-    """A lone surrogate, which a refusal may quote, cannot be sent as UTF-8."""
+def _encodable(text: str) -> str:
+    """Escapes lone surrogates, which a refusal may quote and UTF-8 cannot encode."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _resource_text(resource: Resource, shown: Any) -> str:
     if not resource.body:
-        return _sendable(json.dumps(shown, ensure_ascii=False, default=list))
-    return _sendable(shown[resource.body] or shown.get("note") or "")
+        return _encodable(json.dumps(shown, ensure_ascii=False, default=list))
+    return _encodable(shown[resource.body] or shown.get("note") or "")
 
 
 def _wire_tool(tool: Tool) -> WireTool:

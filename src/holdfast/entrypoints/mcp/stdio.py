@@ -28,56 +28,57 @@ from holdfast.entrypoints.mcp.json_rpc import (
     INVALID_PARAMS,
     Unreadable,
     id_of,
-    of,
+    member,
     read_message,
 )
-from holdfast.entrypoints.mcp.protocol import Context, announced
+from holdfast.entrypoints.mcp.protocol import Context, mcp_server
 
 if TYPE_CHECKING:
     from anyio import AsyncFile
 
     from holdfast.domain.principal import Caller
-    from holdfast.entrypoints.mcp.server import AgentServer
-    from holdfast.entrypoints.mcp.subscriptions import Watching
+    from holdfast.entrypoints.mcp.server import ToolServer
+    from holdfast.entrypoints.mcp.subscriptions import Subscriptions
     from holdfast.entrypoints.mcp.tools import Surface
     from holdfast.entrypoints.python.running import Running
+    from holdfast.operations.session import Session
     from holdfast.settings import Settings
-    from holdfast.vocabularies.session import Session
 
-Opened = tuple["AgentServer", "Watching", Callable[[], None]]
-"""What answers, what watches for changes, and how to let go of the store."""
-
-
-def speak(settings: Settings, surface: str) -> None:
-    """Until the client hangs up."""
-    asyncio.run(spoken(lambda: _open(settings, surface), surface))
+StdioServer = tuple["ToolServer", "Subscriptions", Callable[[], None]]
+"""The server, its subscriptions, and a function that closes the store."""
 
 
-async def spoken(
-    open_all: Callable[[], Opened],
+def serve_stdio(settings: Settings, surface: str) -> None:
+    """Runs until the client disconnects."""
+    asyncio.run(run_stdio(lambda: _open(settings, surface), surface))
+
+
+async def run_stdio(
+    open_all: Callable[[], StdioServer],
     surface: str,
     reading: AsyncFile[str] | None = None,
     writing: AsyncFile[str] | None = None,
 ) -> None:
-    """On the streams of the process, kept clear of everything else, unless others are given."""
+    """Uses the standard streams of the process unless others are given. Greets while `open_all` still runs in a
+    thread."""
     opening = asyncio.get_running_loop().run_in_executor(None, open_all)
-    opening.add_done_callback(_leave_if_failed)
-    server = announced(_Later(opening), surface)
+    opening.add_done_callback(_exit_if_failed)
+    server = mcp_server(_PendingHandlers(opening), surface)
     lines = own_input() if reading is None else reading
-    async with stdio_server(cast(Any, Silence()), writing) as (unread, sending), unread:
-        unanswered = Unanswered()
+    async with stdio_server(cast(Any, NoInput()), writing) as (unread, outgoing), unread:
+        requests = OpenRequests()
         await server.run(
-            Lines(lines, sending, unanswered),
-            Saying(sending, unanswered),
+            IncomingMessages(lines, outgoing, requests),
+            OutgoingMessages(outgoing, requests),
             server.create_initialization_options(),
         )
-    _, watching, let_go = await opening
-    await watching.close()
-    await asyncio.to_thread(let_go)
+    _, subscriptions, close = await opening
+    await subscriptions.close()
+    await asyncio.to_thread(close)
 
 
-def _leave_if_failed(opening: asyncio.Future[Opened]) -> None:
-    """At once: a thread waits for the client's next line, and nothing else would end that wait."""
+def _exit_if_failed(opening: asyncio.Future[StdioServer]) -> None:
+    """Exits the process, because a thread waits for the client's next line and nothing else would end that wait."""
     error = opening.exception()
     if error is not None:
         code = error.code if isinstance(error, HoldfastError) else type(error).__name__
@@ -85,24 +86,24 @@ def _leave_if_failed(opening: asyncio.Future[Opened]) -> None:
         os._exit(1)
 
 
-class _Later:
-    """The handlers of a server that is still being opened: whoever calls one waits for it."""
+class _PendingHandlers:
+    """The handlers of a server that is still being opened; a call waits for it."""
 
-    def __init__(self, opening: asyncio.Future[Opened]) -> None:
+    def __init__(self, opening: asyncio.Future[StdioServer]) -> None:
         self._opening = opening
 
     def schema_of(self, _: str) -> None:
-        """Asked over HTTP alone."""
+        """Used over HTTP only."""
 
     def __getattr__(self, name: str) -> Any:
         async def handle(context: Context, params: Any) -> Any:
-            agents, *_ = await asyncio.shield(self._opening)
-            return await getattr(agents, name)(context, params)
+            server, *_ = await asyncio.shield(self._opening)
+            return await getattr(server, name)(context, params)
 
         return handle
 
 
-def _open(settings: Settings, names: str) -> Opened:
+def _open(settings: Settings, names: str) -> StdioServer:
     from secrets import token_hex
 
     from holdfast.domain.principal import Caller, PrincipalKind, principal
@@ -115,33 +116,33 @@ def _open(settings: Settings, names: str) -> Opened:
     conversation = f"mcp-{token_hex(8)}"
     caller = Caller(principal(PrincipalKind.USER, settings.subject), door=DOOR, conversation=conversation)
     running = open_settings(settings)
-    return *seated(surface, running, caller), running.stop
+    return *tool_server(surface, running, caller), running.stop
 
 
-def seated(surface: Surface, running: Running, caller: Caller) -> tuple[AgentServer, Watching]:
-    """A server for one caller alone."""
-    from holdfast.entrypoints.mcp.server import AgentServer
-    from holdfast.entrypoints.mcp.subscriptions import Watching
+def tool_server(surface: Surface, running: Running, caller: Caller) -> tuple[ToolServer, Subscriptions]:
+    """Returns a server for one caller."""
+    from holdfast.entrypoints.mcp.server import ToolServer
+    from holdfast.entrypoints.mcp.subscriptions import Subscriptions
 
     def session(_: Context) -> Session:
         if running.opened.failed is not None:
             raise Unavailable(running.reason)
         return running.session(caller)
 
-    watching = Watching()
-    return AgentServer(surface, session, watching), watching
+    subscriptions = Subscriptions()
+    return ToolServer(surface, session, subscriptions), subscriptions
 
 
 STDIN = 0
 
 
-class Lines(AsyncResource):
-    """The messages of a client, in place of the stream that the SDK reads them from."""
+class IncomingMessages(AsyncResource):
+    """The messages of a client, in place of the stream from which the SDK would read them."""
 
-    def __init__(self, lines: AsyncFile[str], writing: Any, unanswered: Unanswered) -> None:
+    def __init__(self, lines: AsyncFile[str], outgoing: Any, requests: OpenRequests) -> None:
         self._lines = lines
-        self._writing = writing
-        self._unanswered = unanswered
+        self._outgoing = outgoing
+        self._requests = requests
 
     async def receive(self) -> SessionMessage:
         while line := await self._lines.readline():
@@ -150,18 +151,16 @@ class Lines(AsyncResource):
             try:
                 message = _message(read_message(line))
             except Unreadable as unreadable:
-                await self._answer(unreadable.answer)
+                refusal = JSONRPCError.model_validate(unreadable.response)
+                await self._outgoing.send(SessionMessage(refusal))
             else:
-                self._unanswered.heard(message.message)
+                self._requests.received(message.message)
                 return message
-        await self._unanswered.settled()
+        await self._requests.finished()
         raise anyio.EndOfStream
 
-    async def _answer(self, refused: dict[str, Any]) -> None:
-        await self._writing.send(SessionMessage(JSONRPCError.model_validate(refused)))
-
     async def aclose(self) -> None:
-        """What is read belongs to the process."""
+        """Leaves the input open, because it belongs to the process."""
 
     def __aiter__(self) -> Self:
         return self
@@ -173,15 +172,15 @@ class Lines(AsyncResource):
             raise StopAsyncIteration from None
 
 
-def _message(said: Any) -> SessionMessage:
+def _message(content: Any) -> SessionMessage:
     try:
-        return SessionMessage(jsonrpc_message_adapter.validate_python(said, by_name=False))
+        return SessionMessage(jsonrpc_message_adapter.validate_python(content, by_name=False))
     except ValidationError:
-        raise Unreadable(INVALID_PARAMS, InvalidField("This is no message."), id_of(said)) from None
+        raise Unreadable(INVALID_PARAMS, InvalidField("This is no message."), id_of(content)) from None
 
 
-class Silence:
-    """What the SDK is given to read, as these lines are read here."""
+class NoInput:
+    """An empty input for the SDK, because IncomingMessages reads the lines."""
 
     def __aiter__(self) -> Self:
         return self
@@ -191,8 +190,8 @@ class Silence:
 
 
 def own_input() -> AsyncFile[str]:
-    """Standard input, kept clear: whoever else in the process reads it finds nothing there. It stays open, for a thread
-    may wait for the next line as long as the process lives. A line that is not UTF-8 can be told from one that is."""
+    """Returns standard input and leaves an empty one for all other code of the process. It stays open, because a
+    thread may wait for the next line until the process ends. Bytes that are not UTF-8 become surrogates."""
     own = os.dup(STDIN)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, STDIN)
@@ -200,54 +199,56 @@ def own_input() -> AsyncFile[str]:
     return anyio.wrap_file(open(own, encoding="utf-8", errors="surrogateescape", closefd=False))
 
 
-class Unanswered:
+class OpenRequests:
+    """The requests that are not answered yet."""
+
     def __init__(self) -> None:
-        self._asked: set[Any] = set()
-        self._asking: set[Any] = set()
-        """Our own questions, which a person answers: each holds up the request that led to it."""
+        self._theirs: set[Any] = set()
+        self._ours: set[Any] = set()
+        """Our questions to a person; each holds up the request that led to it."""
         self._changed = asyncio.Event()
 
-    def heard(self, message: JSONRPCMessage) -> None:
+    def received(self, message: JSONRPCMessage) -> None:
         match message:
             case JSONRPCRequest(method="subscriptions/listen"):
-                pass  # it ends when somebody hangs up, not before
-            case JSONRPCRequest(id=asked):
-                self._asked.add(asked)
+                pass  # it ends when the client disconnects, not before
+            case JSONRPCRequest(id=id):
+                self._theirs.add(id)
             case JSONRPCNotification(method="notifications/cancelled", params=params):
-                self._asked.discard(id_of({"id": of(params, "requestId")}))
-            case JSONRPCResponse(id=answered) | JSONRPCError(id=answered):
-                self._asking.discard(answered)
+                self._theirs.discard(id_of({"id": member(params, "requestId")}))
+            case JSONRPCResponse(id=id) | JSONRPCError(id=id):
+                self._ours.discard(id)
             case _:
                 pass
 
-    def said(self, message: JSONRPCMessage) -> None:
+    def sent(self, message: JSONRPCMessage) -> None:
         match message:
-            case JSONRPCRequest(id=asking):
-                self._asking.add(asking)
-            case JSONRPCResponse(id=answered) | JSONRPCError(id=answered):
-                self._asked.discard(answered)
+            case JSONRPCRequest(id=id):
+                self._ours.add(id)
+            case JSONRPCResponse(id=id) | JSONRPCError(id=id):
+                self._theirs.discard(id)
             case _:
                 return
         self._changed.set()
 
-    async def settled(self) -> None:
-        """When everything is answered but what waits for a person, who is there no more; or when it takes too long."""
+    async def finished(self) -> None:
+        """Waits a limited time for all requests but those that wait for a person, who has left."""
         with anyio.move_on_after(HANG_UP_SECONDS):
-            while len(self._asked) > len(self._asking):
+            while len(self._theirs) > len(self._ours):
                 self._changed.clear()
                 await self._changed.wait()
 
 
-class Saying(AsyncResource):
-    """The stream that the SDK writes messages to, with an eye on what they answer."""
+class OutgoingMessages(AsyncResource):
+    """The stream to which the SDK writes messages."""
 
-    def __init__(self, sending: Any, unanswered: Unanswered) -> None:
-        self._sending = sending
-        self._unanswered = unanswered
+    def __init__(self, outgoing: Any, requests: OpenRequests) -> None:
+        self._outgoing = outgoing
+        self._requests = requests
 
     async def send(self, item: SessionMessage, /) -> None:
-        await self._sending.send(item)
-        self._unanswered.said(item.message)
+        await self._outgoing.send(item)
+        self._requests.sent(item.message)
 
     async def aclose(self) -> None:
-        await self._sending.aclose()
+        await self._outgoing.aclose()

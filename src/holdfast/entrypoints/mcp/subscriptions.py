@@ -1,6 +1,6 @@
-"""Subscriptions: whoever watches `my-memory` or `context` is told when what they would read there has changed. The
-store is asked once a second for each caller that is watched, so a change by another process or node is seen too; the
-counters of the spaces it is about are all that is read until something was written there or has run out."""
+"""Subscriptions: a client that watches a resource is notified when its content changed. The store is polled once a
+second for each subscribed caller, so changes by other processes and nodes count too. Only the counters of the
+caller's spaces are read until something was written there or has expired."""
 
 from __future__ import annotations
 
@@ -27,62 +27,64 @@ from holdfast.domain.errors import HoldfastError
 from holdfast.domain.principal import Caller
 from holdfast.entrypoints.mcp.protocol import Context
 from holdfast.operations.changes import Place, place_of
+from holdfast.operations.session import Session
 from holdfast.vocabularies.core import CoreCalls
 from holdfast.vocabularies.facts import FactCalls
 from holdfast.vocabularies.files import FileCalls
-from holdfast.vocabularies.session import Session
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 log = logging.getLogger("holdfast")
 SECONDS = 1.0
 MOST = 4_096
 """Subscriptions of one process; a client that is refused reads again instead."""
 
-_SEEN: dict[str, Callable[[Session], object]] = {
+_READ: dict[str, Callable[[Session], object]] = {
     "holdfast://my-memory": lambda session: FactCalls(session).my_memory().categories,
     "holdfast://context": lambda session: CoreCalls(session).context().text,
     "holdfast://MEMORY.md": lambda session: FileCalls(session).index(),
 }
-"""What a reader would see, to be compared; a change they would not see is none of theirs to know of."""
+"""Reads the content that is compared. A caller learns nothing of changes that they could not read."""
 _EVERYWHERE = frozenset({"holdfast://context"})
-"""Of more spaces than the own one."""
+"""Resources that depend on more than the caller's own space."""
 
-Seen = dict[str, object]
+Contents = dict[str, object]
 
 
-class _Watcher(NamedTuple):
+class _Subscription(NamedTuple):
     uri: str
-    tell: Tell
+    notify: Notify
     until_us: int | None
-    """When the token ends that it watches with."""
+    """The expiry of the client's token."""
     end: Callable[[], None] | None
 
 
 @dataclass(slots=True)
-class _Watched:
+class _Subscriber:
+    """The subscriptions of one caller, and the contents that the caller knows."""
+
     session: Session
     place: Place | None = None
-    seen: Seen = field(default_factory=dict)
-    told: dict[object, _Watcher] = field(default_factory=dict)
+    contents: Contents = field(default_factory=dict)
+    subscriptions: dict[object, _Subscription] = field(default_factory=dict)
 
     @property
     def uris(self) -> set[str]:
-        return {watcher.uri for watcher in self.told.values()}
+        return {subscription.uri for subscription in self.subscriptions.values()}
 
 
-class Watching:
+class Subscriptions:
     def __init__(self, seconds: float = SECONDS) -> None:
         self._seconds = seconds
-        self._watched: dict[Hashable, _Watched] = {}
+        self._subscribers: dict[Hashable, _Subscriber] = {}
         self._streams: set[ListenHandler] = set()
         self._task: asyncio.Task[None] | None = None
 
     async def listen(
         self, session: Session, context: Context, params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
-        """Since 2026-07-28: the answer to this request is the stream of what changed."""
-        wanted = [uri for uri in params.notifications.resource_subscriptions or () if uri in _SEEN]
-        bus = _Bus(self, session, await _seen_first(session, wanted))
+        """Responds with a stream of changes, since 2026-07-28."""
+        uris = [uri for uri in params.notifications.resource_subscriptions or () if uri in _READ]
+        bus = _Bus(self, session, await _first_contents(session, uris))
         stream = bus.stream = ListenHandler(bus)
         self._streams.add(stream)
         try:
@@ -91,28 +93,25 @@ class Watching:
             self._streams.discard(stream)
 
     def end_streams(self) -> None:
-        """Each client is told that its stream is over; a server that drains would wait for them."""
+        """Ends every stream, because a draining server would wait for them."""
         for stream in self._streams:
             stream.close()
 
     async def subscribe(
         self, session: Session, context: Context, params: SubscribeRequestParams
     ) -> EmptyResult:
-        """In the handshake era: told over the session's own stream until it ends."""
+        """Notifies over the session's own stream until it ends, in the older protocol."""
         uri = str(params.uri)
-        if uri in _SEEN:
-            seen = await _seen_first(session, [uri])
-            loop = asyncio.get_running_loop()
-            stop = self.add(
-                session, (id(_connection(context)), uri), uri, seen, partial(_send, loop, context)
-            )
-            _connection(context).exit_stack.callback(stop)
+        if uri in _READ:
+            contents = await _first_contents(session, [uri])
+            connection, notify = _connection(context), partial(_send, asyncio.get_running_loop(), context)
+            connection.exit_stack.callback(self.add(session, (id(connection), uri), uri, contents, notify))
         return EmptyResult()
 
     async def unsubscribe(self, context: Context, params: UnsubscribeRequestParams) -> EmptyResult:
         token = (id(_connection(context)), str(params.uri))
-        for who in [who for who, watched in self._watched.items() if token in watched.told]:
-            self._remove(who, token)
+        for key in [key for key, each in self._subscribers.items() if token in each.subscriptions]:
+            self._remove(key, token)
         return EmptyResult()
 
     def add(
@@ -120,29 +119,29 @@ class Watching:
         session: Session,
         token: object,
         uri: str,
-        seen: Seen,
-        tell: Tell,
+        contents: Contents,
+        notify: Notify,
         end: Callable[[], None] | None = None,
     ) -> Callable[[], None]:
-        """`seen` is what was there before, so that the first change after it is told. Returns how to end it; when the
-        caller's token ends it ends by itself, and `end` is called."""
-        if sum(len(watched.told) for watched in self._watched.values()) >= MOST:
+        """Returns a function that ends the subscription. `contents` is what the client knows. When the caller's token
+        expires, the subscription ends by itself and `end` is called."""
+        if sum(len(each.subscriptions) for each in self._subscribers.values()) >= MOST:
             raise MCPError(INTERNAL_ERROR, "Too many subscriptions; read the resource again instead.")
-        who = _who(session.caller)
-        watched = self._watched.setdefault(who, _Watched(session))
-        if uri not in watched.uris:
-            watched.seen[uri] = seen[uri]
-        watched.told[token] = _Watcher(uri, tell, session.caller.until_us, end)
+        key = _caller_key(session.caller)
+        subscriber = self._subscribers.setdefault(key, _Subscriber(session))
+        if uri not in subscriber.uris:
+            subscriber.contents[uri] = contents[uri]
+        subscriber.subscriptions[token] = _Subscription(uri, notify, session.caller.until_us, end)
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._watch())
-        return partial(self._remove, who, token)
+            self._task = asyncio.create_task(self._poll())
+        return partial(self._remove, key, token)
 
-    def _remove(self, who: Hashable, token: object) -> None:
-        watched = self._watched.get(who)
-        if watched is not None:
-            watched.told.pop(token, None)
-            if not watched.told:
-                del self._watched[who]
+    def _remove(self, key: Hashable, token: object) -> None:
+        subscriber = self._subscribers.get(key)
+        if subscriber is not None:
+            subscriber.subscriptions.pop(token, None)
+            if not subscriber.subscriptions:
+                del self._subscribers[key]
 
     async def close(self) -> None:
         if self._task is not None:
@@ -150,33 +149,33 @@ class Watching:
             with suppress(asyncio.CancelledError):
                 await self._task
 
-    async def _watch(self) -> None:
-        while self._watched:
+    async def _poll(self) -> None:
+        while self._subscribers:
             await asyncio.sleep(self._seconds)
-            for who, watched in list(self._watched.items()):
-                self._end_overdue(who, watched)
+            for key, subscriber in list(self._subscribers.items()):
+                self._end_expired(key, subscriber)
                 try:
-                    changed = await asyncio.to_thread(_changed, watched, watched.uris)
+                    changed = await asyncio.to_thread(_changed, subscriber, subscriber.uris)
                 except HoldfastError:
-                    continue  # told when the store answers again
+                    continue  # compared again when the store answers again
                 except Exception:
                     log.exception("what a client watches could not be compared")
                     continue
-                for watcher in list(watched.told.values()):
-                    if watcher.uri in changed:
-                        watcher.tell(watcher.uri)
+                for subscription in list(subscriber.subscriptions.values()):
+                    if subscription.uri in changed:
+                        subscription.notify(subscription.uri)
 
-    def _end_overdue(self, who: Hashable, watched: _Watched) -> None:
-        now = watched.session.clock()
-        for token, watcher in list(watched.told.items()):
-            if watcher.until_us is not None and watcher.until_us <= now:
-                self._remove(who, token)
-                if watcher.end is not None:
-                    watcher.end()
+    def _end_expired(self, key: Hashable, subscriber: _Subscriber) -> None:
+        now = subscriber.session.clock()
+        for token, subscription in list(subscriber.subscriptions.items()):
+            if subscription.until_us is not None and subscription.until_us <= now:
+                self._remove(key, token)
+                if subscription.end is not None:
+                    subscription.end()
 
 
-def _who(caller: Caller) -> Hashable:
-    """All that decides what a caller sees: one agent may work for two people at once."""
+def _caller_key(caller: Caller) -> Hashable:
+    """Returns everything that decides what a caller can read: one agent may work for two people."""
     return (
         caller.principal,
         caller.session_user,
@@ -188,37 +187,37 @@ def _who(caller: Caller) -> Hashable:
     )
 
 
-async def _seen_first(session: Session, uris: list[str]) -> Seen:
-    """Nothing, where nothing may be read yet."""
-    seen: Seen = dict.fromkeys(uris)
+async def _first_contents(session: Session, uris: list[str]) -> Contents:
+    """Leaves out content that may not be read yet."""
+    contents: Contents = dict.fromkeys(uris)
     for uri in uris:
         with suppress(HoldfastError):
-            seen[uri] = await asyncio.to_thread(_SEEN[uri], session)
-    return seen
+            contents[uri] = await asyncio.to_thread(_READ[uri], session)
+    return contents
 
 
-def _changed(watched: _Watched, uris: set[str]) -> set[str]:
-    session = watched.session
-    place = place_of(session.engine, session.caller, watched.place, everywhere=bool(uris & _EVERYWHERE))
-    if place is watched.place:
+def _changed(subscriber: _Subscriber, uris: set[str]) -> set[str]:
+    session, known = subscriber.session, subscriber.contents
+    place = place_of(session, subscriber.place, everywhere=bool(uris & _EVERYWHERE))
+    if place is subscriber.place:
         return set()
     changed = set()
     for uri in uris:
-        seen = _SEEN[uri](session)
-        if watched.seen[uri] != seen:
+        content = _READ[uri](session)
+        if known[uri] != content:
             changed.add(uri)
-        watched.seen[uri] = seen
-    watched.place = place
+        known[uri] = content
+    subscriber.place = place
     return changed
 
 
 class _Bus:
-    """What the SDK's handler of one stream listens to: the changes of one caller."""
+    """The changes of one caller, to which the SDK's handler of one stream subscribes."""
 
-    def __init__(self, watching: Watching, session: Session, seen: Seen) -> None:
-        self._watching = watching
+    def __init__(self, subscriptions: Subscriptions, session: Session, contents: Contents) -> None:
+        self._subscriptions = subscriptions
         self._session = session
-        self._seen = seen
+        self._contents = contents
         self.stream: ListenHandler | None = None
 
     async def publish(self, event: ServerEvent) -> None:
@@ -226,15 +225,15 @@ class _Bus:
 
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
         stops = [
-            self._watching.add(
+            self._subscriptions.add(
                 self._session,
                 object(),
                 uri,
-                self._seen,
+                self._contents,
                 lambda uri: listener(ResourceUpdated(uri=uri)),
                 None if self.stream is None else self.stream.close,
             )
-            for uri in self._seen
+            for uri in self._contents
         ]
 
         def stop() -> None:
@@ -250,5 +249,5 @@ def _send(loop: asyncio.AbstractEventLoop, context: Context, uri: str) -> None:
 
 
 def _connection(context: Context) -> Any:
-    """The SDK shows it nowhere else, and only it knows when a session ends."""
+    """Returns the SDK's connection. It is private, but nothing else knows when a session ends."""
     return context.session._connection

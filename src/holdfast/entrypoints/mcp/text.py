@@ -1,4 +1,4 @@
-"""Answers as text a model reads: short lines, every stored text quoted, so that none can pass for a line of ours."""
+"""Answers as text for a model: short lines, with every stored text quoted, so that it cannot imitate ours."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from holdfast.domain.context import quoted
 from holdfast.domain.entry import Entry
-from holdfast.operations.results import Hits, Page, told_by_kind
+from holdfast.operations.results import Hits, redactions_text
+from holdfast.vocabularies.call import Call
+from holdfast.vocabularies.encoding import moment
 from holdfast.vocabularies.facts import MyMemory
 from holdfast.vocabularies.files import DELETE
-from holdfast.vocabularies.wire.call import Call
-from holdfast.vocabularies.wire.shape import moment
 
 NOTHING = "Nothing found."
 
@@ -20,18 +20,12 @@ NOTHING = "Nothing found."
 def text_of(call: Call, result: Any, shown: Any) -> str:
     if (proposal := getattr(result, "proposal", None)) is not None:
         return f"Not done yet: a person must confirm it, by `holdfast proposals approve {proposal}`."
-    tell = _TELLING.get(call.answer.name)
-    if tell is not None:
-        return tell(result)
-    return shown if isinstance(shown, str) else _compact(shown)
+    write = _WRITERS.get(call.answer.name)
+    return _json_text(shown) if write is None else write(result)
 
 
 def hits_text(hits: Hits) -> str:
     return _entries_text([hit.entry for hit in hits], hits.note)
-
-
-def facts_text(page: Page) -> str:
-    return _entries_text(page, page.note)
 
 
 def my_memory_text(memory: MyMemory) -> str:
@@ -43,48 +37,48 @@ def my_memory_text(memory: MyMemory) -> str:
 
 
 def _entries_text(entries: list[Entry], note: str | None) -> str:
-    lines = [_entry_line(place, entry) for place, entry in enumerate(entries, 1)]
+    lines = [_entry_line(number, entry) for number, entry in enumerate(entries, 1)]
     return "\n".join([*lines, *([note] if note else [])]) or NOTHING
 
 
-def _entry_line(place: int, entry: Entry) -> str:
-    said = [f"key {quoted(entry.key)}", f"id {entry.id}"]
+def _entry_line(number: int, entry: Entry) -> str:
+    details = [f"key {quoted(entry.key)}", f"id {entry.id}"]
     if entry.category:
-        said.append(f"category {quoted(entry.category)}")
+        details.append(f"category {quoted(entry.category)}")
     if entry.speaker:
-        said.append(f"said by {quoted(entry.speaker)}")
+        details.append(f"said by {quoted(entry.speaker)}")
     at = entry.content.at_us
-    said.append(f"said {moment(at)}" if at is not None else f"changed {moment(entry.updated_us)}")
+    details.append(f"said {moment(at)}" if at is not None else f"changed {moment(entry.updated_us)}")
     hint = f"{quoted(entry.hint)}: " if entry.hint else ""
     text = quoted(entry.text) if entry.content.is_text else "(bytes)"
-    return f"{place}. {hint}{text} ({', '.join(said)})"
+    return f"{number}. {hint}{text} ({', '.join(details)})"
 
 
-def _kept(kept: Any) -> str:
-    if not kept.persisted:
-        return f"Not kept: {kept.note}"
-    done = "Saved" if kept.created else "Updated"
-    until = "" if kept.expires_us is None else f" until {moment(kept.expires_us)}"
-    held = " It is held back until a person approves it." if kept.quarantined else ""
-    advice = "".join(f"\n{each.code}: {each.message}" for each in kept.advised)
-    return f"{done} key {quoted(kept.key)} (id {kept.id}){until}.{_taken_out(kept)}{held}{advice}"
+def _stored_text(stored: Any) -> str:
+    if not stored.persisted:
+        return f"Not kept: {stored.note}"
+    done = "Saved" if stored.created else "Updated"
+    until = "" if stored.expires_us is None else f" until {moment(stored.expires_us)}"
+    held = " It is held back until a person approves it." if stored.quarantined else ""
+    advice = "".join(f"\n{each.code}: {each.message}" for each in stored.advised)
+    return f"{done} key {quoted(stored.key)} (id {stored.id}){until}.{_redacted_text(stored)}{held}{advice}"
 
 
-def _taken_out(done: Any) -> str:
-    return f" Secrets were taken out: {told_by_kind(done.redactions)}." if done.redactions else ""
+def _redacted_text(stored: Any) -> str:
+    return f" Secrets were taken out: {redactions_text(stored.redactions)}." if stored.redactions else ""
 
 
-def _remembered(kept: Any) -> str:
-    similar = [_entry_line(place, one.entry) for place, one in enumerate(kept.similar, 1)]
-    return "\n".join([_kept(kept), *(["Similar memories:", *similar] if similar else [])])
+def _remembered_text(remembered: Any) -> str:
+    similar = [_entry_line(number, one.entry) for number, one in enumerate(remembered.similar or (), 1)]
+    return "\n".join([_stored_text(remembered), *(["Similar memories:", *similar] if similar else [])])
 
 
-def _forgotten(done: Any) -> str:
-    kept = f" {done.kept_elsewhere} stay in other spaces." if done.kept_elsewhere else ""
-    return f"Forgot {done.deleted}.{kept}" + (f" {done.note}" if done.note else "")
+def _forgotten_text(forgotten: Any) -> str:
+    kept = f" {forgotten.kept_elsewhere} stay in other spaces." if forgotten.kept_elsewhere else ""
+    return f"Forgot {forgotten.deleted}.{kept}" + (f" {forgotten.note}" if forgotten.note else "")
 
 
-def _revisions(states: Any) -> str:
+def _revisions_text(states: Any) -> str:
     lines = [
         f"{state.revision}. {'(locked)' if state.locked else quoted(state.text or '')} ({moment(state.updated_us)})"
         for state in states
@@ -92,34 +86,30 @@ def _revisions(states: Any) -> str:
     return "\n".join(lines) or NOTHING
 
 
-def _file_change(done: Any) -> str:
-    if not done.persisted:
-        return f"Not kept: {done.note}"
-    if done.action == DELETE:
-        return f"Moved {quoted(done.name)} to the trash."
-    return f"{'Saved' if done.created else 'Updated'} {quoted(done.name)}.{_taken_out(done)}"
+def _file_change_text(change: Any) -> str:
+    if not change.persisted:
+        return f"Not kept: {change.note}"
+    if change.action == DELETE:
+        return f"Moved {quoted(change.name)} to the trash."
+    return f"{'Saved' if change.created else 'Updated'} {quoted(change.name)}.{_redacted_text(change)}"
 
 
-def _tool_answer(answer: Any) -> str:
-    return answer if isinstance(answer, str) else _compact(answer)
+def _json_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _compact(shown: Any) -> str:
-    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
-
-
-_TELLING: Mapping[str, Callable[[Any], str]] = {
+_WRITERS: Mapping[str, Callable[[Any], str]] = {
     "Hits": hits_text,
-    "Facts": facts_text,
-    "Remembered": _remembered,
-    "Stored": _kept,
-    "Forgotten": _forgotten,
-    "Revisions": _revisions,
-    "MemoryAnswer": _tool_answer,
+    "Facts": lambda page: _entries_text(page, page.note),
+    "Remembered": _remembered_text,
+    "Stored": _stored_text,
+    "Forgotten": _forgotten_text,
+    "Revisions": _revisions_text,
+    "MemoryAnswer": _json_text,
     "ToolText": str,
     "KvValue": str,
     "UserMemory": lambda file: file.text,
-    "UserMemoryChange": _file_change,
+    "UserMemoryChange": _file_change_text,
     "Context": lambda context: context.text or context.note or "",
 }
-"""By the name of an answer's shape; others are told as JSON."""
+"""By the name of the answer's shape; others are written as JSON."""

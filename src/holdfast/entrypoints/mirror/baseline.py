@@ -1,5 +1,5 @@
-"""What the mirror last saw equal on both sides: a line a change, appended, so that a kill loses at most the last one. A
-lost line costs a comparison of contents, never a memory."""
+"""The state in which files and memories were last equal. Each change appends a line, so a kill loses at most the last
+one. A lost line costs a comparison of contents, never a memory."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from uuid import UUID
 from holdfast.entrypoints.mirror.disk import ANY_SIZE, open_to_append, put_in_place, read_plain
 
 SPARE_LINES = 1_000
-"""Lines that may be out of date before the file is written anew."""
+"""Outdated lines before the file is compacted."""
 
 
 class Baseline(NamedTuple):
     digest: str
-    """Of the file's bytes."""
+    """The SHA-256 of the file."""
     entry: UUID
     revision: int
 
@@ -28,9 +28,9 @@ class Baselines:
         self._lines = 0
         self.files: dict[str, Baseline] = {}
         self.trashed: dict[str, UUID] = {}
-        """Which entry each of our files in the trash is."""
+        """The entry of each file that we wrote into the trash."""
         self.seq = 0
-        """Of the user's space, when it was last looked at."""
+        """The sequence number of the user's space at the last pass."""
         self._load()
 
     def set(self, name: str, baseline: Baseline) -> None:
@@ -49,13 +49,13 @@ class Baselines:
         if self.trashed.pop(file, None) is not None:
             self._append("cleared", file)
 
-    def at(self, seq: int) -> None:
+    def set_seq(self, seq: int) -> None:
         if seq != self.seq:
             self.seq = seq
             self._append("seq", seq)
 
     def forget(self) -> None:
-        """Nothing is known of either side any more."""
+        """Forgets both sides."""
         self.files.clear()
         self.trashed.clear()
         self.seq = 0
@@ -68,7 +68,7 @@ class Baselines:
             self.compact()
 
     def compact(self) -> None:
-        """Writes the file anew, so that no name is left in it that is gone."""
+        """Rewrites the file without the names of removed files."""
         self.close()
         lines = [
             *(["file", name, one.digest, one.entry.hex, one.revision] for name, one in self.files.items()),
@@ -96,18 +96,18 @@ class Baselines:
             text = read_plain(self._path, ANY_SIZE).data.decode(errors="replace")
         except FileNotFoundError:
             return
-        whole = text.endswith("\n") or not text
+        complete = text.endswith("\n") or not text
         for line in text.splitlines():
             try:
-                self._take(*json.loads(line))
+                self._replay(*json.loads(line))
             except (ValueError, TypeError):
-                whole = False  # the last line of a process that was killed
+                complete = False  # cut off by a kill
             self._lines += 1
-        if not whole:
+        if not complete:
             self.compact()
 
-    def _take(self, kind: str, *said: Any) -> None:
-        match kind, said:
+    def _replay(self, kind: str, *values: Any) -> None:
+        match kind, values:
             case "file", (name, digest, entry, revision):
                 self.files[name] = Baseline(digest, UUID(entry), revision)
             case "gone", (name,):

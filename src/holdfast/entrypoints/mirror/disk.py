@@ -1,4 +1,4 @@
-"""Files, taken with care: nothing but plain files is read, nothing is half written, nothing is overwritten unseen."""
+"""Careful file operations: only plain files are read, writes are atomic, and unseen content is never overwritten."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _AT_FDCWD = -100
 _READ = (
     os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 )
-_LINK = (errno.ELOOP, errno.EMLINK)
-"""What opening a link without following it fails with."""
-_NOT_THERE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
-"""What says that the file system cannot do this."""
+_LINK_ERRORS = (errno.ELOOP, errno.EMLINK)
+"""Errors of opening a symbolic link with O_NOFOLLOW."""
+_UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+"""Errors of a file system without renameat2."""
 
 
 class Stamp(NamedTuple):
-    """While it stands still, a file is taken to be the same."""
+    """The stat of a file; a file with the same stamp is taken as unchanged."""
 
     modified_ns: int
     changed_ns: int
@@ -37,7 +37,7 @@ class Stamp(NamedTuple):
     inode: int
 
 
-class Read(NamedTuple):
+class FileContent(NamedTuple):
     data: bytes
     digest: str
 
@@ -50,15 +50,15 @@ def stamp_of(found: os.stat_result) -> Stamp:
     return Stamp(found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
 
 
-def read_plain(path: Path, cap: int) -> Read:
-    """The bytes of a plain file; FileNotFoundError when it is gone."""
+def read_plain(path: Path, max_bytes: int) -> FileContent:
+    """Returns the bytes of a plain file. FileNotFoundError when it is gone."""
     try:
         file = os.open(path, _READ)
     except OSError as error:
-        if error.errno in _LINK:
+        if error.errno in _LINK_ERRORS:
             raise Unreadable("is a symbolic link, which is never followed") from None
         if error.errno in (errno.EACCES, errno.EPERM):
-            raise Unreadable("may not be read by the server") from None
+            raise Unreadable("cannot be read by the server") from None
         raise
     try:
         found = os.fstat(file)
@@ -66,21 +66,21 @@ def read_plain(path: Path, cap: int) -> Read:
             raise Unreadable("is not a plain file")
         if found.st_nlink > 1:
             raise Unreadable("is linked from elsewhere too (a hard link)")
-        if found.st_size > cap:
-            raise Unreadable(f"is too large: {found.st_size:,} bytes of at most {cap:,}")
+        if found.st_size > max_bytes:
+            raise Unreadable(f"is too large: {found.st_size:,} bytes of at most {max_bytes:,}")
         parts: list[bytes] = []
         while part := os.read(file, _CHUNK):
             parts.append(part)
-            if sum(map(len, parts)) > cap:
-                raise Unreadable(f"is too large: more than {cap:,} bytes")
+            if sum(map(len, parts)) > max_bytes:
+                raise Unreadable(f"is too large: more than {max_bytes:,} bytes")
     finally:
         os.close(file)
     data = b"".join(parts)
-    return Read(data, digest_of(data))
+    return FileContent(data, digest_of(data))
 
 
 def make_folder(path: Path) -> None:
-    """For its owner alone. A link in its place is never followed."""
+    """Makes a folder for its owner alone. Never follows a link in its place."""
     try:
         path.mkdir(mode=0o700)
     except FileExistsError:
@@ -89,7 +89,7 @@ def make_folder(path: Path) -> None:
 
 
 def write_aside(path: Path, data: bytes) -> None:
-    """A new file for its owner alone, on disk when this returns."""
+    """Writes and syncs a new file for its owner alone."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
         view = memoryview(data)
@@ -101,26 +101,26 @@ def write_aside(path: Path, data: bytes) -> None:
 
 
 def open_to_append(path: Path) -> TextIO:
-    """A file of the mirror itself, for its owner alone. A link in its place is never followed."""
+    """Opens one of the mirror's own files, for its owner alone. Never follows a link in its place."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     try:
         file = os.open(path, flags, 0o600)
     except OSError as error:
-        if error.errno in _LINK:
+        if error.errno in _LINK_ERRORS:
             raise Unreadable(f"{path.name} is a symbolic link, which is never followed") from None
         raise
     return os.fdopen(file, "a", encoding="utf-8")
 
 
 def put_in_place(path: Path, data: bytes, aside: Path) -> None:
-    """Replaces a file that is ours alone: the index, a report, a state."""
+    """Replaces one of the mirror's own files: the index, a report, its state."""
     aside.unlink(missing_ok=True)
     write_aside(aside, data)
     aside.replace(path)
 
 
 def move_new(source: Path, target: Path) -> None:
-    """FileExistsError when there is something at the target already."""
+    """Moves a file. FileExistsError when the target exists."""
     if _rename2(source, target, _NOREPLACE):
         return
     os.link(source, target, follow_symlinks=False)
@@ -128,8 +128,7 @@ def move_new(source: Path, target: Path) -> None:
 
 
 def exchange(source: Path, target: Path) -> None:
-    """The file at `target` becomes that at `source` in one step, and what was at `target` is at `source` then: whoever
-    wrote there a moment ago has lost nothing. FileNotFoundError when there is nothing at the target."""
+    """Swaps two files in one step, so no concurrent write to `target` is lost. FileNotFoundError without a target."""
     if _rename2(source, target, _EXCHANGE):
         return
     old = source.with_name(source.name + ".old")
@@ -139,7 +138,7 @@ def exchange(source: Path, target: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Names in a folder are on disk when this returns, where the system can say so."""
+    """Syncs the names in a folder, where the system can do so."""
     with suppress(OSError):
         folder = os.open(path, os.O_RDONLY)
         try:
@@ -158,7 +157,7 @@ def _libc() -> ctypes.CDLL | None:
 
 
 def _rename2(source: Path, target: Path, flag: int) -> bool:
-    """Linux's renameat2; False where there is none."""
+    """Calls renameat2 of Linux. Returns False where there is none."""
     library = _libc()
     if library is None:
         return False
@@ -166,6 +165,6 @@ def _rename2(source: Path, target: Path, flag: int) -> bool:
     if library.renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], flag) == 0:
         return True
     code = ctypes.get_errno()
-    if code in _NOT_THERE:
+    if code in _UNSUPPORTED:
         return False
     raise OSError(code, os.strerror(code), str(source), None, str(target))

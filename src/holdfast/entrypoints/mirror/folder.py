@@ -1,6 +1,6 @@
-"""One user's folder: `memory/` with a file a memory, `MEMORY.md` and `trash/`; `.holdfast/` with what the mirror itself
-needs; `PROBLEMS.md` when there are any. Every change of a file that a person may have touched goes through `out/`, so
-that what was there before can be looked at once more before it goes."""
+"""One user's folder: `memory/` with a file per memory, `MEMORY.md` and `trash/`; `.holdfast/` with the mirror's state;
+`PROBLEMS.md` when there are any. Every file that a person may have edited is replaced through `out/`, where its former
+content is checked once more before it goes."""
 
 from __future__ import annotations
 
@@ -33,54 +33,54 @@ TRASH = "trash"
 PROBLEMS = "PROBLEMS.md"
 STATE = ".holdfast"
 RACY_NS = 2_000_000_000
-"""A file changed so shortly before it was read may change again without a new stamp."""
-_PASSING = re.compile(r"^\.|~$|\.(?:swp|swx|tmp|bak|part)$")
-"""What editors leave for a moment."""
+"""A file read so soon after a change may change again without a new stamp."""
+_EDITOR_FILES = re.compile(r"^\.|~$|\.(?:swp|swx|tmp|bak|part)$")
+"""Temporary files of editors."""
 _DIGITS = 16
-_NOTHING = "conflict"
-"""In the place of a digest: whatever was there is kept."""
+_UNKNOWN = "conflict"
+"""Stands for a digest: any former content is kept."""
 
-Reached = Callable[[str], None]
+OnStep = Callable[[str], None]
 
 
-class Seen(NamedTuple):
-    """A file that can be taken over."""
+class ReadableFile(NamedTuple):
+    """A file that can become a memory."""
 
     digest: str
     text: FileText
 
 
-class Trouble(NamedTuple):
-    """A file that cannot; the reason ends a sentence that begins with its name."""
+class UnreadableFile(NamedTuple):
+    """A file that cannot become a memory; the reason completes a sentence that begins with its name."""
 
     reason: str
 
 
-class Unsettled(NamedTuple):
-    """A file that is being written right now: the next look decides."""
+class BusyFile(NamedTuple):
+    """A file that is being written; the next pass reads it."""
 
 
-Found = Seen | Trouble | Unsettled
+ScannedFile = ReadableFile | UnreadableFile | BusyFile
 
 
 class Scan(NamedTuple):
-    files: dict[str, Found]
+    files: dict[str, ScannedFile]
     """By name, without `.md`."""
-    odd: dict[str, str]
-    """What has no name that a memory can have, and why."""
+    invalid: dict[str, str]
+    """Files whose name no memory can have, with the reason."""
 
 
 class UserFolder:
-    def __init__(self, path: Path, body_bytes: int, settle_seconds: float, reached: Reached) -> None:
+    def __init__(self, path: Path, body_bytes: int, settle_seconds: float, on_step: OnStep) -> None:
         self.path = path
         self.memory = path / "memory"
         self.trash = self.memory / TRASH
         self.state = path / STATE
         self._out = self.state / "out"
-        self._cap = body_bytes + 4 * HEADER_CHARACTERS
+        self._max_bytes = body_bytes + 4 * HEADER_CHARACTERS
         self._settle_ns = int(settle_seconds * 1e9)
-        self._reached = reached
-        self._known: dict[str, tuple[Stamp | None, Found]] = {}
+        self._on_step = on_step
+        self._known: dict[str, tuple[Stamp | None, ScannedFile]] = {}
         self._written = False
 
     @property
@@ -88,87 +88,83 @@ class UserFolder:
         return self.path.is_dir() and not self.path.is_symlink()
 
     def prepare(self) -> bool:
-        """Makes what is missing; says whether the memories' folder was there."""
+        """Creates missing folders. Returns True if the folder of memories existed."""
         for folder in (self.path.parent, self.path, self.state, self._out):
             make_folder(folder)
-        there = self.memory.is_dir()
+        existed = self.memory.is_dir()
         make_folder(self.memory)
         make_folder(self.trash)
-        return there
-
-    # Looking
+        return existed
 
     def scan(self) -> Scan:
-        found: dict[str, Found] = {}
-        odd: dict[str, str] = {}
+        found: dict[str, ScannedFile] = {}
+        invalid: dict[str, str] = {}
         with os.scandir(self.memory) as items:
             for item in sorted(items, key=lambda item: item.name):
-                if item.name in (INDEX, TRASH) or _PASSING.search(item.name):
+                if item.name in (INDEX, TRASH) or _EDITOR_FILES.search(item.name):
                     continue
                 name = item.name.removesuffix(SUFFIX)
-                if reason := _odd(item, name):
-                    odd[item.name] = reason
+                if reason := _why_invalid(item, name):
+                    invalid[item.name] = reason
                 else:
                     with suppress(FileNotFoundError):  # gone again
-                        found[name] = self._look(name, item)
+                        found[name] = self._scan_file(name, item)
         self._known = {name: known for name, known in self._known.items() if name in found}
-        return Scan(found, odd)
+        return Scan(found, invalid)
 
-    def _look(self, name: str, item: os.DirEntry[str]) -> Found:
+    def _scan_file(self, name: str, item: os.DirEntry[str]) -> ScannedFile:
         stamp = stamp_of(item.stat(follow_symlinks=False))
         known = self._known.get(name)
         if known is not None and known[0] == stamp:
             return known[1]
         age = time.time_ns() - stamp.modified_ns
         if 0 <= age < self._settle_ns:
-            return Unsettled()
-        seen = self._read(self.memory / item.name, None if known is None else known[1])
-        self._known[name] = stamp if age >= RACY_NS else None, seen
-        return seen
+            return BusyFile()
+        file = self._read(self.memory / item.name, None if known is None else known[1])
+        self._known[name] = stamp if age >= RACY_NS else None, file
+        return file
 
-    def _read(self, path: Path, before: Found | None) -> Found:
+    def _read(self, path: Path, before: ScannedFile | None) -> ScannedFile:
         try:
-            read = read_plain(path, self._cap)
-            if isinstance(before, Seen) and before.digest == read.digest:
+            read = read_plain(path, self._max_bytes)
+            if isinstance(before, ReadableFile) and before.digest == read.digest:
                 return before
-            return Seen(read.digest, parsed(read.data))
+            return ReadableFile(read.digest, parsed(read.data))
         except Unreadable as refusal:
-            return Trouble(str(refusal))
-
-    # Writing
+            return UnreadableFile(str(refusal))
 
     def write_new(self, name: str, data: bytes) -> None:
-        """FileExistsError when somebody was faster."""
-        aside = self._aside(name, digest_of(data), _NOTHING)
+        """Writes a new file. FileExistsError when somebody else did so first."""
+        aside = self._aside(name, digest_of(data), _UNKNOWN)
         self._write_out(aside, data)
         try:
             move_new(aside, self._file(name))
         except FileExistsError:
             aside.unlink()
             raise
-        self._reached("in place")
+        self._on_step("in place")
 
     def replace(self, name: str, data: bytes, expected: str | None) -> None:
-        """Puts a text in the place of the one that was read; `expected` is the digest of that. Another one, or any
-        without `expected`, is kept as a file of its own. FileNotFoundError when the file is gone."""
-        aside = self._aside(name, digest_of(data), expected or _NOTHING)
+        """Replaces the file with the digest `expected`. Any other content is kept as a file of its own.
+        FileNotFoundError when the file is gone."""
+        aside = self._aside(name, digest_of(data), expected or _UNKNOWN)
         self._write_out(aside, data)
         try:
             exchange(aside, self._file(name))
         except FileNotFoundError:
             aside.unlink()
             raise
-        self._reached("exchanged")
+        self._on_step("exchanged")
 
     def move_to_trash(self, name: str, expected: str, trashed: str) -> bool:
-        """False when the file is another than expected: then it stays."""
+        """Returns False, and keeps the file, when its digest is not as expected."""
         source, target = self._file(name), self.trash / trashed
         try:
             move_new(source, target)
-        except FileExistsError:  # a kill came between: the text is in the trash already
+        except FileExistsError:  # a kill interrupted this; the trash has the text already
             self.remove(name, expected)
             return True
-        self._reached("in the trash")
+        self._on_step("in the trash")
         if self._digest(target) == expected:
             return True
         with suppress(FileExistsError):
@@ -176,22 +172,22 @@ class UserFolder:
         return False
 
     def remove(self, name: str, expected: str) -> None:
-        """Removes a file for good, unless it is another than expected."""
+        """Erases a file, unless its digest is not as expected."""
         aside = self._aside(name, expected, expected)
         with suppress(FileNotFoundError):
             self._file(name).replace(aside)
-            self._reached("taken out")
+            self._on_step("taken out")
             self._settle(aside)
 
     def write_trashed(self, file: str, data: bytes) -> None:
         with suppress(FileExistsError):
-            self._write_there(self.trash / file, data)
+            self._write_to_trash(self.trash / file, data)
 
     def remove_trashed(self, file: str) -> None:
         (self.trash / file).unlink(missing_ok=True)
 
     def put_index(self, text: str) -> None:
-        """Whatever a person wrote there: the index is made from the memories."""
+        """Writes the index over whatever a person wrote there."""
         self._put(self.memory / INDEX, text)
 
     def put_problems(self, text: str | None) -> None:
@@ -201,13 +197,13 @@ class UserFolder:
             self._put(self.path / PROBLEMS, text)
 
     def settle_leftovers(self) -> list[str]:
-        """The second look at what was replaced, and what a kill left: what nobody else has becomes a file again. Says
-        the names of these."""
+        """Checks replaced files and those that a kill left. Content that exists nowhere else becomes a file again.
+        Returns the names of these files."""
         rescued = [self._settle(path) for path in sorted(self._out.iterdir())]
         return [name for name in rescued if name is not None]
 
     def sync(self) -> None:
-        """Names are on disk too when this returns."""
+        """Syncs the names of files."""
         if self._written:
             self._written = False
             sync_folder(self.memory)
@@ -227,7 +223,7 @@ class UserFolder:
                 kept = conflict_name(name, digest, digits=24)
                 move_new(path, self._file(kept))
             path.unlink(missing_ok=True)
-        self._reached("rescued")
+        self._on_step("rescued")
         return kept
 
     def _put(self, path: Path, text: str) -> None:
@@ -235,9 +231,9 @@ class UserFolder:
         if self._digest(path) != digest_of(data):
             self._written = True
             put_in_place(path, data, self.state / "written")
-            self._reached("put")
+            self._on_step("put")
 
-    def _write_there(self, path: Path, data: bytes) -> None:
+    def _write_to_trash(self, path: Path, data: bytes) -> None:
         aside = self.state / "trashed"
         aside.unlink(missing_ok=True)
         write_aside(aside, data)
@@ -246,12 +242,12 @@ class UserFolder:
         except FileExistsError:
             aside.unlink()
             raise
-        self._reached("trash written")
+        self._on_step("trash written")
 
     def _write_out(self, path: Path, data: bytes) -> None:
-        """Whole or not at all: what lies in `out/` is looked at as something that somebody wrote."""
+        """Writes atomically: every file in `out/` counts as the content of a person."""
         put_in_place(path, data, self.state / "written")
-        self._reached("written aside")
+        self._on_step("written aside")
 
     def _aside(self, name: str, new: str, old: str) -> Path:
         self._written = True
@@ -271,13 +267,13 @@ class UserFolder:
 
 
 def conflict_name(name: str, digest: str, digits: int = 8) -> str:
-    """The name of the other of two texts: the same text always gets the same."""
+    """Returns the name for the second of two texts; equal texts get equal names."""
     tail = f"-conflict-{digest[:digits]}"
     return name[: NAME_CHARACTERS - len(tail)] + tail
 
 
-def twins(names: Iterator[str] | list[str], known: Callable[[str], bool]) -> dict[str, str]:
-    """Names that differ from another one in case alone, with that one; who is known comes first."""
+def case_clashes(names: Iterator[str] | list[str], known: Callable[[str], bool]) -> dict[str, str]:
+    """Returns names that differ from another one in case alone, each with that one. Known names come first."""
     first: dict[str, str] = {}
     clashing: dict[str, str] = {}
     for name in sorted(names, key=lambda name: (not known(name), name)):
@@ -287,13 +283,13 @@ def twins(names: Iterator[str] | list[str], known: Callable[[str], bool]) -> dic
     return clashing
 
 
-def _odd(item: os.DirEntry[str], name: str) -> str | None:
+def _why_invalid(item: os.DirEntry[str], name: str) -> str | None:
     if item.is_symlink():
         return "is a symbolic link, which is never followed"
     if item.is_dir():
-        return "is a folder; memories lie beside each other"
+        return "is a folder; memories must be directly in `memory/`"
     if not item.name.endswith(SUFFIX):
-        return "has no name that ends in `.md`"
+        return "does not end in `.md`"
     try:
         check_name(name)
     except InvalidName as refusal:

@@ -1,5 +1,5 @@
-"""The name of a user's folder. Ids are any text, so all but a few letters are spelt out, and no two ids have folders
-that a file system could take for one another."""
+"""Names of users' folders. Ids are any text, so all but a few characters are escaped. No file system confuses the
+folders of two ids."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from hashlib import sha256
 from holdfast.domain.principal import is_subject
 
 LONGEST = 180
-"""Bytes of a folder's name; a longer one is cut and told apart by a hash."""
+"""Bytes of a folder's name; a longer one is cut and gets a hash."""
 _HASH_DIGITS = 32
 _PLAIN = re.compile(r"[a-z0-9_@-]")
-_SPELT = re.compile(r"(?:[a-z0-9_@.-]|%[0-9a-f]{2})+")
+_ESCAPED = re.compile(r"(?:[a-z0-9_@.-]|%[0-9a-f]{2})+")
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?=\.|$)")
 """Names that Windows keeps for devices."""
 
 
 def folder_of(user: str) -> str:
     letters = [
-        each if _PLAIN.fullmatch(each) or (each == "." and 0 < at < len(user) - 1) else _spelt(each)
+        each if _PLAIN.fullmatch(each) or (each == "." and 0 < at < len(user) - 1) else _escaped(each)
         for at, each in enumerate(user)
     ]
     if _DEVICES.match("".join(letters)):
-        letters[0] = _spelt(user[0])
+        letters[0] = _escaped(user[0])
     name = "".join(letters)
     if len(name) <= LONGEST:
         return name
@@ -31,8 +31,8 @@ def folder_of(user: str) -> str:
 
 
 def user_of(folder: str) -> str | None:
-    """Whose folder it is; None for a name that is nobody's, or was cut."""
-    if not _SPELT.fullmatch(folder):
+    """Returns the user of a folder, or None for a name that no user has, or that was cut."""
+    if not _ESCAPED.fullmatch(folder):
         return None
     try:
         user = re.sub(
@@ -43,5 +43,5 @@ def user_of(folder: str) -> str | None:
     return user if user and is_subject(user) and folder_of(user) == folder else None
 
 
-def _spelt(letter: str) -> str:
+def _escaped(letter: str) -> str:
     return "".join(f"%{byte:02x}" for byte in letter.encode())

@@ -1,5 +1,5 @@
-"""What a person should know of their folder: files that cannot be taken over, and what the mirror did about a conflict.
-In PROBLEMS.md beside the memories, and in the log."""
+"""The report to the owner of a folder: files that cannot become memories, and conflicts. Written to PROBLEMS.md and to
+the log."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from holdfast.domain.context import seen
 
-NOTES = 20
+MAX_NOTES = 20
 
 log = logging.getLogger("holdfast")
 
@@ -18,29 +18,29 @@ class Report:
     def __init__(self, user: str) -> None:
         self._user = user
         self._before: dict[str, str] = {}
-        self._troubles: dict[str, str] = {}
-        self._notes: deque[str] = deque(maxlen=NOTES)
+        self._problems: dict[str, str] = {}
+        self._notes: deque[str] = deque(maxlen=MAX_NOTES)
 
     def begin(self) -> None:
-        """A new look: what was in the way may have passed."""
-        self._before, self._troubles = self._troubles, {}
+        """Starts a pass without problems."""
+        self._before, self._problems = self._problems, {}
 
-    def trouble(self, name: str, reason: str) -> None:
-        """Logged when the look before did not find it."""
+    def problem(self, name: str, reason: str) -> None:
+        """Reports a problem; logs it unless the last pass found it, too."""
         if self._before.get(name) != reason:
             log.warning("the mirror of user %s: `%s` %s", seen(self._user), seen(name), reason)
-        self._troubles[name] = reason
+        self._problems[name] = reason
 
     def note(self, sentence: str) -> None:
         log.warning("the mirror of user %s: %s", seen(self._user), sentence)
         self._notes.append(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC: {sentence}")
 
     def text(self) -> str | None:
-        """None when there is nothing to tell."""
+        """Returns the content of PROBLEMS.md, or None without any."""
         lines: list[str] = []
-        if self._troubles:
+        if self._problems:
             lines += ["# Files that are not memories", ""]
-            lines += [f"- `{seen(name)}` {reason}." for name, reason in sorted(self._troubles.items())]
+            lines += [f"- `{seen(name)}` {reason}." for name, reason in sorted(self._problems.items())]
         if self._notes:
             lines += [
                 *([""] if lines else []),

@@ -1,13 +1,15 @@
-"""One look at one user: what changed on which side since both were equal, and what follows from it. Nothing here trusts
-that the look before it ended: whatever was done twice comes out the same."""
+"""One pass over one user: finds the changes of each side since both were equal, and applies them to the other. Every
+step is idempotent, because the pass before may have been killed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import NamedTuple
 
 from holdfast.contracts.rows import SpaceState
+from holdfast.contracts.storage import Job, Result
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import (
     Conflict,
@@ -22,33 +24,33 @@ from holdfast.domain.partition import Partition
 from holdfast.entrypoints.mirror.baseline import Baseline, Baselines
 from holdfast.entrypoints.mirror.disk import digest_of
 from holdfast.entrypoints.mirror.folder import (
-    Found,
-    Reached,
+    BusyFile,
+    OnStep,
+    ReadableFile,
     Scan,
-    Seen,
-    Trouble,
-    Unsettled,
+    ScannedFile,
+    UnreadableFile,
     UserFolder,
-    twins,
+    case_clashes,
 )
 from holdfast.entrypoints.mirror.frontmatter import FileText, rendered
 from holdfast.entrypoints.mirror.report import Report
+from holdfast.entrypoints.python.local import run
 from holdfast.operations.changes import NO_COPY, Copy, follow
 from holdfast.operations.engine import Engine
-from holdfast.operations.work import Write
+from holdfast.operations.session import Session
 from holdfast.storage.keyring import StaleKeys
 from holdfast.vocabularies.files import DELETE, UPSERT, FileCalls, FileChange
-from holdfast.vocabularies.session import Session
 
-DELETIONS = 50
-"""At most so many memories follow their files into the trash at one look."""
-FAR = float("inf")
-MASS = 2
-"""When so many files are all that there were, and all are gone, nobody meant to delete each of them."""
+MAX_DELETIONS = 50
+"""Memories that are deleted at most per pass."""
+NEVER = float("inf")
+MASS_DELETION = 2
+"""When all files are gone at once, and were at least so many, that was no deliberate deletion."""
 
 
 class _Side(NamedTuple):
-    """The engine's side: live files by name, and what lies in the trash, by id."""
+    """The memories: live ones by name, trashed ones by id."""
 
     live: dict[str, Entry]
     trashed: dict[str, Entry]
@@ -63,16 +65,16 @@ class UserSync:
         folder: UserFolder,
         *,
         monotonic: Callable[[], float],
-        look_again: float,
-        reached: Reached,
+        delete_delay: float,
+        on_step: OnStep,
     ) -> None:
         self._engine = engine
         self._session = session
         self._calls = FileCalls(session)
         self._folder = folder
         self._monotonic = monotonic
-        self._look_again = look_again
-        self._reached = reached
+        self._delete_delay = delete_delay
+        self._on_step = on_step
         self._report = Report(session.caller.principal.id)
         self._baselines: Baselines | None = None
         self._copy = NO_COPY
@@ -81,28 +83,28 @@ class UserSync:
         self._missing: dict[str, float] = {}
         self._refused: dict[str, tuple[str, str]] = {}
 
-    def look(self) -> None:
-        """Brings both sides together, as far as both stand still."""
+    def run(self) -> None:
+        """Synchronises both sides, except for files that are being written."""
         side = self._engine_side()
         state = self._copy.state
         if not self._folder.exists and not side.live and not side.trashed:
             return
-        there = self._folder.prepare()
-        baselines = self._loaded(state)
+        folder_existed = self._folder.prepare()
+        baselines = self._load_baselines(state)
         for name in self._folder.settle_leftovers():
             self._report.note(f"`{name}.md` holds what was written while the mirror wrote the same file.")
         scan = self._folder.scan()
-        files = self._taken(scan, side, baselines)
-        work = _Work()
+        files = self._usable_files(scan, side, baselines)
+        plan = _Plan()
         for name in sorted({*files, *side.live, *baselines.files}):
-            self._decide(work, name, files.get(name), side.live.get(name), baselines.files.get(name), side)
-        self._hold_back(work, baselines, there)
-        self._carry_out(work, side, baselines)
+            self._decide(plan, name, files.get(name), side.live.get(name), baselines.files.get(name), side)
+        self._limit_deletions(plan, side, baselines, folder_existed)
+        self._apply(plan, side, baselines)
         self._follow_trash(side, baselines)
-        self._folder.put_index(self._index_text(state, changed=bool(work.uploads or work.deletions)))
+        self._folder.put_index(self._index_text(state, changed=bool(plan.uploads or plan.deletions)))
         self._folder.put_problems(self._report.text())
         self._folder.sync()
-        baselines.at(0 if state is None else state.seq)
+        baselines.set_seq(0 if state is None else state.seq)
         baselines.flush()
 
     def close(self) -> None:
@@ -114,155 +116,155 @@ class UserSync:
             self._index = None if changed else state, self._calls.index()
         return self._index[1]
 
-    # Both sides
-
     def _engine_side(self) -> _Side:
-        """Costs as much as has changed since it was read last."""
-        copy = follow(self._engine, self._session.caller, (Partition.FILES,), self._copy)
+        """Reads only what changed since the last pass."""
+        copy = follow(self._session, (Partition.FILES,), self._copy)
         if self._side is None or copy.state is None or copy.state != self._copy.state:
             self._side = _side_of(copy)
         self._copy = copy
         return self._side
 
-    def _loaded(self, state: SpaceState | None) -> Baselines:
+    def _load_baselines(self, state: SpaceState | None) -> Baselines:
         if self._baselines is None:
             self._baselines = Baselines(self._folder.state / "baseline.jsonl")
         if self._baselines.seq > (0 if state is None else state.seq):
             self._baselines.forget()
-            self._report.note("The store is older than the files: both sides are kept and compared anew.")
+            self._report.note("The store is older than the files: both sides are kept and compared again.")
         return self._baselines
 
-    def _taken(self, scan: Scan, side: _Side, baselines: Baselines) -> dict[str, Found]:
-        """The files, but for those that are one to a system that ignores case; all reasons go into the report."""
-        clashing = twins(list(scan.files), lambda name: name in side.live or name in baselines.files)
+    def _usable_files(self, scan: Scan, side: _Side, baselines: Baselines) -> dict[str, ScannedFile]:
+        """Returns the files, with case clashes and refused texts marked unreadable. Reports every reason."""
+        clashing = case_clashes(list(scan.files), lambda name: name in side.live or name in baselines.files)
         files = dict(scan.files)
         for name, other in clashing.items():
-            files[name] = Trouble(f"differs from `{other}.md` in case alone")
+            files[name] = UnreadableFile(f"differs from `{other}.md` in case alone")
         for name, found in files.items():
-            if isinstance(found, Seen) and (refused := self._refused.get(name)):
+            if isinstance(found, ReadableFile) and (refused := self._refused.get(name)):
                 if refused[0] == found.digest:
-                    files[name] = Trouble(refused[1])
+                    files[name] = UnreadableFile(refused[1])
                 else:
                     del self._refused[name]
         self._report.begin()
         for name, found in files.items():
-            if isinstance(found, Trouble):
-                self._report.trouble(f"{name}.md", found.reason)
-        for file, reason in scan.odd.items():
-            self._report.trouble(file, reason)
+            if isinstance(found, UnreadableFile):
+                self._report.problem(f"{name}.md", found.reason)
+        for file, reason in scan.invalid.items():
+            self._report.problem(file, reason)
         if side.locked:
-            self._report.trouble("(locked)", f"are {side.locked} memories, so no file is removed meanwhile")
+            self._report.problem("(locked)", f"are {side.locked} memories, so no file is removed meanwhile")
         return files
-
-    # Deciding
 
     def _decide(
         self,
-        work: _Work,
+        plan: _Plan,
         name: str,
-        found: Found | None,
+        found: ScannedFile | None,
         entry: Entry | None,
         known: Baseline | None,
         side: _Side,
     ) -> None:
-        """What one name needs, from what is there on each side and what was there when both were equal."""
+        """Plans the step for one name, from both sides and from the state in which they were equal."""
         if found is not None:
             self._missing.pop(name, None)
-        entry_is_known = entry is not None and known is not None and _is(known, entry)
+        entry_is_known = bool(entry and known and (known.entry, known.revision) == (entry.id, entry.revision))
         match found:
-            case Trouble() | Unsettled():
+            case UnreadableFile() | BusyFile():
                 return
-            case Seen():
+            case ReadableFile():
                 file_is_known = known is not None and known.digest == found.digest
                 if entry is None:
                     if not file_is_known:
-                        work.uploads[name] = found, 0
+                        plan.uploads[name] = found, 0
                     elif not side.locked:
-                        work.leaving[name] = found.digest
+                        plan.removals[name] = found.digest
                 elif entry_is_known and file_is_known:
                     return
                 elif entry_is_known:
-                    work.uploads[name] = found, entry.revision
-                elif self._same(found.text, entry):
-                    work.equal[name] = Baseline(found.digest, entry.id, entry.revision)
+                    plan.uploads[name] = found, entry.revision
+                elif self._equal(found.text, entry):
+                    plan.equal[name] = Baseline(found.digest, entry.id, entry.revision)
                 elif file_is_known:
-                    work.writes[name] = entry, found.digest
+                    plan.writes[name] = entry, found.digest
                 else:
-                    work.conflicts[name] = entry
+                    plan.conflicts[name] = entry
             case None:
                 if entry is None:
-                    work.forgotten.append(name)
+                    plan.gone.append(name)
                 elif entry_is_known:
-                    work.deletions.append(name)
+                    plan.deletions.append(name)
                 else:
-                    work.writes[name] = entry, None
+                    plan.writes[name] = entry, None
 
-    def _same(self, file: FileText, entry: Entry) -> bool:
-        """Whether a file says what the entry says, but for the secrets that the engine took out."""
+    def _equal(self, file: FileText, entry: Entry) -> bool:
+        """Compares a file with an entry, ignoring the secrets that the engine removed."""
         scrub = self._engine.scrub
         pairs = ((file.description.strip(), entry.hint), (file.body, entry.text))
         return file.type == entry.category and all(
-            said == kept or scrub(said).text == kept for said, kept in pairs
+            written == stored or scrub(written).text == stored for written, stored in pairs
         )
 
-    def _hold_back(self, work: _Work, baselines: Baselines, there: bool) -> None:
-        """A file that is gone is looked for again before its memory goes; a whole folder never takes its memories."""
-        gone, now = work.deletions, self._monotonic()
+    def _limit_deletions(self, plan: _Plan, side: _Side, baselines: Baselines, folder_existed: bool) -> None:
+        """Delays deletions, and refuses to delete the memories of a whole folder at once."""
+        gone, now = plan.deletions, self._monotonic()
         kept = len(baselines.files) - len(gone)
-        if gone and (not there or (kept == 0 and len(gone) >= MASS)):
+        if gone and (not folder_existed or (kept == 0 and len(gone) >= MASS_DELETION)):
             for name in gone:
                 self._missing.pop(name, None)
-                work.writes[name] = work.live(self._side, name), None
-            work.deletions = []
+                plan.writes[name] = side.live[name], None
+            plan.deletions = []
             self._report.note(
                 f"All {len(gone)} files were gone at once, so they were written again. To delete memories, delete "
                 "some of the files, or use `holdfast forget`."
             )
             return
-        due = [name for name in gone if now - self._missing.get(name, FAR) >= self._look_again]
+        due = [name for name in gone if now - self._missing.get(name, NEVER) >= self._delete_delay]
         for name in gone:
             self._missing.setdefault(name, now)
-        if len(due) > DELETIONS:
-            self._report.note(f"{len(due)} files are gone; their memories follow, {DELETIONS} at a look.")
-        work.deletions = due[:DELETIONS]
+        if len(due) > MAX_DELETIONS:
+            self._report.note(f"{len(due)} files are gone; their memories follow, {MAX_DELETIONS} per pass.")
+        plan.deletions = due[:MAX_DELETIONS]
 
-    # Carrying out
-
-    def _carry_out(self, work: _Work, side: _Side, baselines: Baselines) -> None:
-        for name, baseline in work.equal.items():
+    def _apply(self, plan: _Plan, side: _Side, baselines: Baselines) -> None:
+        for name, baseline in plan.equal.items():
             baselines.set(name, baseline)
-        self._upload(work, baselines)
-        for name, (entry, expected) in work.writes.items():
+        self._upload(plan, baselines)
+        for name, (entry, expected) in plan.writes.items():
             self._write(name, entry, expected, baselines)
-        for name, entry in work.conflicts.items():
+        for name, entry in plan.conflicts.items():
             self._keep_both(name, entry, baselines)
-        self._delete(work, side, baselines)
+        self._delete(plan, side, baselines)
         purged = False
-        for name, digest in work.leaving.items():
-            purged |= self._leave(name, digest, side, baselines)
-        for name in work.forgotten:
+        for name, digest in plan.removals.items():
+            purged |= self._remove_file(name, digest, side, baselines)
+        for name in plan.gone:
             baselines.drop(name)
         if purged:
             baselines.compact()
 
-    def _upload(self, work: _Work, baselines: Baselines) -> None:
-        """All at once, so that one commit serves many."""
-        waiting: list[tuple[str, Seen, Write[FileChange], Future[FileChange]]] = []
-        for name, (file, revision) in work.uploads.items():
+    def _upload(self, plan: _Plan, baselines: Baselines) -> None:
+        """Submits all uploads together, so that they share commits."""
+        submitted: list[tuple[str, ReadableFile, Callable[[], Result[FileChange]], Future[FileChange]]] = []
+        for name, (file, revision) in plan.uploads.items():
             try:
-                change = self._calls.update_user_memory(
-                    UPSERT, name, **file.text._asdict(), expected_revision=revision
+                change = partial(
+                    self._calls.update_user_memory,
+                    UPSERT,
+                    name,
+                    **file.text._asdict(),
+                    expected_revision=revision,
                 )
-                waiting.append((name, file, change, self._engine.submit(change)))
+                job = change()
+                assert isinstance(job, Job)
+                submitted.append((name, file, change, self._engine.submit(job)))
             except HoldfastError as refusal:
                 self._refuse(name, file, refusal)
-        for name, file, change, future in waiting:
+        for name, file, upload, future in submitted:
             try:
-                done = self._result(change, future)
+                done = self._result(upload, future)
             except HoldfastError as refusal:
                 self._refuse(name, file, refusal)
                 continue
-            self._reached("uploaded")
+            self._on_step("uploaded")
             assert done.id is not None
             baselines.set(name, Baseline(file.digest, done.id, done.revision))
             if done.redacted:
@@ -270,23 +272,24 @@ class UserSync:
                     f"`{name}.md` holds secrets ({done.redacted}): the memory has them replaced, the file does not."
                 )
 
-    def _result(self, change: Write[FileChange], future: Future[FileChange]) -> FileChange:
+    def _result(self, change: Callable[[], Result[FileChange]], future: Future[FileChange]) -> FileChange:
         try:
             return future.result()
         except StaleKeys as stale:
             self._engine.refresh(stale)
-            return self._engine.write(change)
+            done: FileChange = run(self._session, change)
+            return done
 
-    def _refuse(self, name: str, file: Seen, refusal: HoldfastError) -> None:
-        """A text that cannot be kept is tried again when it changes; what else stands in its way may pass."""
+    def _refuse(self, name: str, file: ReadableFile, refusal: HoldfastError) -> None:
+        """Reports a refused text. Retries invalid ones when they change, and others at every pass."""
         if isinstance(refusal, PreconditionFailed):
-            return  # the engine was faster: the next look sees both
+            return  # the entry changed meanwhile; the next pass sees both
         if not isinstance(refusal, InvalidInput | TooLarge | Conflict | Quota):
             raise refusal
         reason = f"was refused: {refusal.message.removesuffix('.')}"
         if isinstance(refusal, InvalidInput | TooLarge):
             self._refused[name] = file.digest, reason
-        self._report.trouble(f"{name}.md", reason)
+        self._report.problem(f"{name}.md", reason)
 
     def _write(self, name: str, entry: Entry, expected: str | None, baselines: Baselines) -> None:
         data = rendered(name, _text(entry))
@@ -296,12 +299,12 @@ class UserSync:
             else:
                 self._folder.replace(name, data, expected)
         except (FileExistsError, FileNotFoundError):
-            return  # somebody was faster: the next look decides
+            return  # the file changed meanwhile; the next pass decides
         baselines.set(name, Baseline(digest_of(data), entry.id, entry.revision))
-        self._reached("noted")
+        self._on_step("noted")
 
     def _keep_both(self, name: str, entry: Entry, baselines: Baselines) -> None:
-        """The engine's text keeps the name; the other one becomes a file, and at the next look a memory, of its own."""
+        """Keeps the name for the memory's text. The file's text becomes another file, and a memory at the next pass."""
         data = rendered(name, _text(entry))
         try:
             self._folder.replace(name, data, None)
@@ -310,22 +313,22 @@ class UserSync:
         for kept in self._folder.settle_leftovers():
             self._report.note(f"`{name}.md` was changed on both sides; the file's text is now `{kept}.md`.")
         baselines.set(name, Baseline(digest_of(data), entry.id, entry.revision))
-        self._reached("noted")
+        self._on_step("noted")
 
-    def _delete(self, work: _Work, side: _Side, baselines: Baselines) -> None:
-        for name in work.deletions:
+    def _delete(self, plan: _Plan, side: _Side, baselines: Baselines) -> None:
+        for name in plan.deletions:
             revision = side.live[name].revision
             try:
-                change = self._calls.update_user_memory(DELETE, name, expected_revision=revision)
-                self._engine.write(change)
+                delete = partial(self._calls.update_user_memory, DELETE, name, expected_revision=revision)
+                run(self._session, delete)
             except (NotFound, PreconditionFailed):
-                continue  # the engine was faster: the next look sees both
-            self._reached("deleted")
+                continue  # the entry changed meanwhile; the next pass sees both
+            self._on_step("deleted")
             baselines.drop(name)
             self._missing.pop(name, None)
 
-    def _leave(self, name: str, digest: str, side: _Side, baselines: Baselines) -> bool:
-        """The memory is gone: to the trash, and so does its file, or for good. Says whether it was that."""
+    def _remove_file(self, name: str, digest: str, side: _Side, baselines: Baselines) -> bool:
+        """Moves the file of a trashed memory to the trash, or erases that of a purged one. Returns True for purged."""
         trashed = side.trashed.get(baselines.files[name].entry.hex)
         if trashed is None:
             self._folder.remove(name, digest)
@@ -335,15 +338,16 @@ class UserSync:
         try:
             moved = self._folder.move_to_trash(name, digest, file)
         except FileNotFoundError:
-            return False  # a person deleted it too: the next look writes it into the trash
+            return False  # a person deleted it, too; the next pass writes it to the trash
         if moved:
             baselines.set_trashed(file, trashed.id)
             baselines.drop(name)
         return False
 
     def _follow_trash(self, side: _Side, baselines: Baselines) -> None:
-        """A text for what a person's delete put into the trash; none for what has left it. What a person cleared away
-        there stays away."""
+        """Writes files for newly trashed memories, and removes those of memories that left the trash.
+
+        Files that a person removed there stay away."""
         for entry in side.trashed.values():
             file = _trash_file(entry)
             if file not in baselines.trashed:
@@ -359,22 +363,17 @@ class UserSync:
             baselines.compact()
 
 
-class _Work:
-    """What a look comes to."""
+class _Plan:
+    """The steps of a pass, by name."""
 
     def __init__(self) -> None:
         self.equal: dict[str, Baseline] = {}
-        self.uploads: dict[str, tuple[Seen, int]] = {}
+        self.uploads: dict[str, tuple[ReadableFile, int]] = {}
         self.writes: dict[str, tuple[Entry, str | None]] = {}
         self.conflicts: dict[str, Entry] = {}
-        self.leaving: dict[str, str] = {}
+        self.removals: dict[str, str] = {}
         self.deletions: list[str] = []
-        self.forgotten: list[str] = []
-
-    @staticmethod
-    def live(side: _Side | None, name: str) -> Entry:
-        assert side is not None
-        return side.live[name]
+        self.gone: list[str] = []
 
 
 def _side_of(copy: Copy) -> _Side:
@@ -389,14 +388,10 @@ def _is_file(entry: Entry) -> bool:
     return entry.content.is_text and not entry.encrypted
 
 
-def _is(known: Baseline, entry: Entry) -> bool:
-    return known.entry == entry.id and known.revision == entry.revision
-
-
 def _text(entry: Entry) -> FileText:
     return FileText(entry.category, entry.hint, entry.text)
 
 
 def _trash_file(entry: Entry) -> str:
-    """The same name may be there many times, so the entry's number tells them apart."""
+    """Appends the entry's number: many trashed memories may share a name."""
     return f"{entry.key}-{entry.number:08x}.md"

@@ -8,7 +8,7 @@ from pathlib import Path
 from uuid import UUID
 
 from holdfast.contracts.rows import STORE, KeyRow
-from holdfast.crypto.keyfile import adopt_next_key, next_key_file, own_key_file, rotating, stage_next_key
+from holdfast.crypto.keyfile import adopt_next_key, next_key_file, rotating, stage_next_key
 from holdfast.domain.errors import Conflict, InvalidField, Locked, Unavailable
 from holdfast.operations.engine import Engine
 from holdfast.operations.key_backup import (
@@ -22,7 +22,6 @@ from holdfast.operations.key_backup import (
     written,
 )
 from holdfast.operations.rotate_keys import KeyStatus, Rotated, key_status, rotate_data, rotate_master
-from holdfast.storage.key_files import key_file_to_replace
 from holdfast.wiring import Opened
 
 
@@ -46,11 +45,10 @@ class Keys:
         assert masters is not None, "an open engine has its master keys"
         if masters.ephemeral:
             raise Conflict("A throw-away key is not rotated; set HOLDFAST_MEMORY_KEY to keep memories.")
-        path = self._opened.path
-        if masters.file is None or path is None:
+        file = masters.file
+        if file is None:
             return rotate_master(engine)
-        with rotating(own_key_file(path)):
-            file = key_file_to_replace(path)
+        with rotating(file):
             if not engine.sealed.keyring.is_configured_for(engine.sealed.store.keys.of(STORE)):
                 raise Locked(
                     f"{file.name} no longer holds the key of this store; put its own back, then rotate."

@@ -5,32 +5,35 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 from uuid import UUID
 
+from holdfast.background import BackgroundWorker
 from holdfast.contracts.host import Clock, Directory
 from holdfast.disk import on_disk
 from holdfast.domain.errors import HoldfastError, InvalidField, Locked, Unavailable
 from holdfast.domain.limits import check_list, check_mapping, check_words
 from holdfast.domain.principal import Caller, Principal, PrincipalKind, principal
+from holdfast.domain.space import Space
 from holdfast.entrypoints.python.audit import Audit
 from holdfast.entrypoints.python.keys import Keys
 from holdfast.operations.agents import note_owner
-from holdfast.operations.change_model import drop_model, use_model
 from holdfast.operations.engine import Engine
 from holdfast.operations.results import Swept
 from holdfast.operations.rotate_keys import count_uses, rotate_worn
-from holdfast.operations.settle import Settler, settle
-from holdfast.operations.sweep import Sweeper, sweep
-from holdfast.operations.tool_runs import Recorder
-from holdfast.operations.vector_index import build_vector_index, drop_vector_index
+from holdfast.operations.session import Session
+from holdfast.operations.spaces import managed_space
+from holdfast.operations.sweep import sweep
+from holdfast.operations.tool_runs import SECONDS as RECORD_SECONDS
+from holdfast.operations.tool_runs import record
+from holdfast.recall.embed_pending import EmbeddingWorker, wait_until_embedded
 from holdfast.recall.index import IndexStatus
+from holdfast.recall.models import build_vector_index, drop_model, drop_vector_index, use_model
 from holdfast.settings import Settings, load, load_without_file
-from holdfast.vocabularies.administration import AdministrationCalls
-from holdfast.vocabularies.session import Session
-from holdfast.wiring import Opened, is_postgres, open_engine, shut, system_clock
+from holdfast.wiring import Opened, locate_store, open_engine, shut, system_clock
 
 log = logging.getLogger("holdfast")
 
@@ -42,15 +45,20 @@ class Running:
         self.opened = opened
         self.limits = settings.limits
         self._clock = clock
-        self._sweeper: Sweeper | None = None
-        self._settler: Settler | None = None
-        self._recorder: Recorder | None = None
+        self._sweeper: BackgroundWorker | None = None
+        self._embedding_worker: EmbeddingWorker | None = None
+        self._recorder: BackgroundWorker | None = None
         if opened.engine is not None:
-            self._settler = Settler(opened.engine)
-            self._settler.start()
+            self._embedding_worker = EmbeddingWorker(opened.engine.index)
+            self._embedding_worker.start()
             opened.engine.reads.start()
             if settings.sweep_seconds:
-                self._sweeper = Sweeper(self._sweep_quietly, settings.sweep_seconds)
+                self._sweeper = BackgroundWorker(
+                    "holdfast-sweeper",
+                    self.sweep,
+                    failure="the sweep failed and will try again",
+                    interval=settings.sweep_seconds,
+                )
                 self._sweeper.start()
 
     @property
@@ -63,10 +71,10 @@ class Running:
 
     def session(self, caller: Caller) -> Session:
         """Where somebody sits whom a door has made out."""
-        engine = self.opened.engine
-        if caller.owner is not None and engine is not None:
-            note_owner(engine, caller)
-        return Session(engine, caller, self.limits, self._clock, self.opened.reason or "")
+        session = Session(self.opened.engine, caller, self.limits, self._clock, self.opened.reason or "")
+        if caller.owner is not None and not session.is_off:
+            note_owner(session)
+        return session
 
     def warm(self) -> None:
         """Loads the embedder before the first question comes; a broken one is said by every answer anyway."""
@@ -87,8 +95,15 @@ class Running:
 
     def record(self) -> None:
         """From now on tools may run: what they do is written down in the background."""
-        if self._recorder is None and self.opened.engine is not None:
-            self._recorder = Recorder(self.opened.engine)
+        engine = self.opened.engine
+        if self._recorder is None and engine is not None:
+            self._recorder = BackgroundWorker(
+                "holdfast-recorder",
+                partial(record, engine),
+                failure="runs could not be recorded yet",
+                delay=RECORD_SECONDS,
+                signal=engine.runs.work,
+            )
             self._recorder.start()
 
     def sweep(self) -> Swept:
@@ -97,12 +112,6 @@ class Running:
         swept = sweep(self.opened.engine)
         rotate_worn(self.opened.engine)
         return swept
-
-    def _sweep_quietly(self) -> None:
-        try:
-            self.sweep()
-        except HoldfastError as error:
-            log.warning("the sweep failed and will try again: %s", error.message)
 
     def _count_quietly(self, engine: Engine) -> None:
         try:
@@ -114,10 +123,11 @@ class Running:
         """Finishes what was submitted, then lets go of the store."""
         if self._sweeper is not None:
             self._sweeper.stop()
-        if self._recorder is not None:
+        if self._recorder is not None and self.opened.engine is not None:
             self._recorder.stop()
-        if self._settler is not None:
-            self._settler.stop()
+            record(self.opened.engine)
+        if self._embedding_worker is not None:
+            self._embedding_worker.stop()
         if self.opened.engine is not None:
             self.opened.engine.reads.stop()
             self._count_quietly(self.opened.engine)
@@ -132,9 +142,10 @@ HandleDoor = TypeVar("HandleDoor")
 class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
     """The Python door to a store. The two memories differ only in the doors they give."""
 
-    _own: Callable[[Session], OwnDoor]
-    _administration: Callable[[AdministrationCalls, Session], AdministrationDoor]
+    _own: Callable[[Any], OwnDoor]
+    _administration: Callable[[Any], AdministrationDoor]
     _handle: Callable[[Session, Principal, str | None], HandleDoor]
+    _transport: Callable[[Session], Any]
 
     def __init__(self, opened: Opened, settings: Settings, clock: Clock) -> None:
         self._running = Running(opened, settings, clock)
@@ -179,20 +190,24 @@ class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
 
     def use_model(self, name: str) -> IndexStatus:
         """Lets another model serve whose vectors are kept: the former one, or one that was held back."""
-        return use_model(self._engine(), name)
+        return use_model(self._engine().index, name)
 
     def drop_model(self, name: str) -> int:
         """Removes the vectors of a model that does not serve; says how many there were."""
-        return drop_model(self._engine(), name)
+        return drop_model(self._engine().index, name)
 
     def build_vector_index(self, owner: str, space: str | UUID) -> str:
         """On PostgreSQL: an index over the vectors of one huge space, which finds nearly all of the nearest. `owner` is
         a user who may manage the space; says the name of the index."""
-        return build_vector_index(self._engine(), Caller(principal(PrincipalKind.USER, owner)), space)
+        return build_vector_index(self._engine().index, self._managed(owner, space))
 
     def drop_vector_index(self, owner: str, space: str | UUID) -> None:
         """All vectors of the space are compared again."""
-        drop_vector_index(self._engine(), Caller(principal(PrincipalKind.USER, owner)), space)
+        drop_vector_index(self._engine().index, self._managed(owner, space))
+
+    def _managed(self, owner: str, space: str | UUID) -> Space:
+        session = self._running.session(Caller(principal(PrincipalKind.USER, owner)))
+        return managed_space(session, space)
 
     def _engine(self) -> Engine:
         if self._opened.engine is None:
@@ -200,7 +215,11 @@ class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
         return self._opened.engine
 
     def _settle(self, timeout: float) -> IndexStatus:
-        return self.index() if self._opened.engine is None else settle(self._opened.engine, timeout)
+        return (
+            self.index()
+            if self._opened.engine is None
+            else wait_until_embedded(self._opened.engine.index, timeout)
+        )
 
     def user(
         self,
@@ -217,7 +236,7 @@ class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
             teams=frozenset(check_list("teams", teams)),
             systems=_systems(systems),
         )
-        return self._own(self._running.session(caller))
+        return self._own(self._transport(self._running.session(caller)))
 
     def agent(
         self,
@@ -236,7 +255,7 @@ class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
             systems=_systems(systems),
             owner=None if owner is None else principal(PrincipalKind.USER, owner),
         )
-        return self._own(self._running.session(caller))
+        return self._own(self._transport(self._running.session(caller)))
 
     def service(
         self, id: str, *, run: str | None = None, systems: Mapping[str, str] | None = None
@@ -245,12 +264,12 @@ class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
         caller = Caller(
             principal(PrincipalKind.SERVICE, id), run=run, unattended=True, systems=_systems(systems)
         )
-        return self._own(self._running.session(caller))
+        return self._own(self._transport(self._running.session(caller)))
 
     def administration(self, id: str) -> AdministrationDoor:
         """What administrators set, as this user."""
         session = self._running.session(Caller(principal(PrincipalKind.USER, id), roles=frozenset({"admin"})))
-        return self._administration(AdministrationCalls(session), session)
+        return self._administration(self._transport(session))
 
     def handle(self, subject: str = "", *, session: str | None = None) -> HandleDoor | None:
         """What tool code keeps for a subject; None when memory is off."""
@@ -288,9 +307,9 @@ def open_where(
 
 
 def open_settings(settings: Settings) -> Running:
-    """For a server: a store that cannot be opened is served as one that is off. But on PostgreSQL a node without a key
-    will never have one, so it does not start."""
-    required = is_postgres(settings) and settings.memory_key is None
+    """Opens the store for a server, which serves one that cannot be opened as memory that is off. A node of a shared
+    store without a key will never have one, so it does not start."""
+    required = settings.memory_key is None and locate_store(settings).is_shared
     return Running(open_engine(settings, system_clock, None, required=required), settings, system_clock)
 
 

@@ -11,8 +11,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from holdfast.domain.errors import InvalidField
 from holdfast.domain.principal import Principal
 from holdfast.domain.run import FINDINGS_A_RUN, is_word
+from holdfast.operations.session import Session
 from holdfast.vocabularies.cached import CachedCalls
-from holdfast.vocabularies.session import Session
 
 H = TypeVar("H")
 R_co = TypeVar("R_co", covariant=True)

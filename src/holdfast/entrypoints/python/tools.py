@@ -14,14 +14,16 @@ from functools import cached_property, partial, update_wrapper
 from threading import Lock
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
+from holdfast.bounded_cache import BoundedCache
 from holdfast.domain.errors import InvalidField, TooLarge
 from holdfast.domain.principal import Caller, Principal, PrincipalKind, check_subject, principal
 from holdfast.domain.run import PIPELINE_RUNS, TOOL_RUNS, Run, learnable
 from holdfast.entrypoints.python.handle import Handle
-from holdfast.entrypoints.python.local import carry_out, carry_out_async
+from holdfast.entrypoints.python.local import run, run_async
 from holdfast.entrypoints.python.running import Running
 from holdfast.entrypoints.python.single_flight import Abandoned, Flights, Landed
 from holdfast.entrypoints.python.tool_context import CacheInfo, Calling, Context, Inputs, Tool
+from holdfast.operations.session import Session
 from holdfast.vocabularies.cached import (
     Cache,
     CachedCalls,
@@ -33,7 +35,6 @@ from holdfast.vocabularies.cached import (
     decode_output,
     encode_output,
 )
-from holdfast.vocabularies.session import Session
 
 R = TypeVar("R")
 
@@ -232,7 +233,7 @@ class Registered:
         self.signature = self._inputs.signature
         self._awaited = inspect.iscoroutinefunction(function)
         self._flights = Flights()
-        self._places: dict[tuple[str, ...], _Place] = {}
+        self._places: BoundedCache[tuple[str, ...], _Place] = BoundedCache(KNOWN_INPUTS)
         self._lock = Lock()
         self._counts = {"hits": 0, "misses": 0, "uncached": 0, "errors": 0}
 
@@ -284,7 +285,9 @@ class Registered:
                 return flight.result()
             case _Keep(_, output):
                 assert self._cache is not None
-                return carry_out(call.calling.session, call.calling.cache.keep(call.key, output, self._cache))
+                calling = call.calling
+                cache = self._cache
+                return run(calling.session, lambda: calling.cache.keep(call.key, output, cache))
             case _Run(_, context):
                 args, kwargs = self._given(call, context)
                 with self._flights.leading(call.flight):
@@ -298,8 +301,9 @@ class Registered:
                 return await asyncio.wrap_future(flight)
             case _Keep(_, output):
                 assert self._cache is not None
-                keep = call.calling.cache.keep(call.key, output, self._cache)
-                return await carry_out_async(call.calling.session, keep)
+                calling = call.calling
+                keep = partial(calling.cache.keep, call.key, output, self._cache)
+                return await run_async(calling.session, keep, slow=False)
             case _Run(_, context):
                 args, kwargs = self._given(call, context)
                 with self._flights.leading(call.flight):
@@ -327,8 +331,6 @@ class Registered:
             hit = Run(self._head, self._name, self._version, 0, True, True, inputs=learnable(inputs))
             place = _Place(key, hit)
             if words is not None and sum(map(len, words)) <= LONGEST_WORDS:
-                if len(self._places) >= KNOWN_INPUTS:
-                    self._places.clear()
                 self._places[words] = place
         return place
 

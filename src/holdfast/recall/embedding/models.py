@@ -1,4 +1,4 @@
-"""The models that can be fetched, and the folder one of them lies in once it is. No network and no onnxruntime here."""
+"""The models that can be fetched, and the folder of a fetched one. No network and no onnxruntime here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MANIFEST_FILE = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What is fetched. `weights` pins the float weights that we quantise, `int8` the quantised files we know."""
+    """A model that can be fetched. `weights` pins the float weights to quantise, `int8` the known quantised files."""
 
     name: str
     dimensions: int
@@ -55,12 +55,12 @@ MINILM = Model(
 )
 
 MODELS = (GTE_SMALL, MINILM)
-"""In the order of preference: `default` is the first that lies in the model directory."""
+"""In order of preference: `default` is the first that is in the model directory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What lies in a model's folder, written when it was fetched."""
+    """Describes the files of a fetched model, beside them in its folder."""
 
     name: str
     model_id: str
@@ -77,7 +77,7 @@ class Manifest:
 
 
 def describe(model: Model, source: str, folder: Path) -> Manifest:
-    """The manifest of the model whose files lie in this folder."""
+    """The manifest of the model in this folder."""
     hashes = {name: hash_of(folder / name) for name in (MODEL_FILE, TOKENIZER_FILE)}
     return Manifest(
         name=model.name,
@@ -93,9 +93,9 @@ def describe(model: Model, source: str, folder: Path) -> Manifest:
 
 def read_manifest(folder: Path) -> Manifest:
     """Raises OSError when there is none and ValueError when it cannot be understood."""
-    said: Any = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
+    values: Any = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
     try:
-        manifest = Manifest(**said)
+        manifest = Manifest(**values)
         whole = (
             all(isinstance(value, str) for value in (manifest.name, manifest.model_id))
             and all(
@@ -116,7 +116,7 @@ def hash_of(file: Path) -> str:
 
 
 def files_are_whole(folder: Path, manifest: Manifest) -> bool:
-    """The files are there and are what the manifest says."""
+    """True if all files are there with the hashes of the manifest."""
     try:
         return all(hash_of(folder / name) == pin for name, pin in manifest.sha256.items())
     except OSError:

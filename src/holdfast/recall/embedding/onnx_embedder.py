@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_CHARACTERS = 16_384
-"""More than any model here reads; keeps the tokenizer's time bounded."""
+"""More than any model here reads; bounds the tokenizer's time."""
 
 REPAIR = "run `holdfast model fetch`"
 LONGEST_CALL_SECONDS = 10.0
@@ -33,8 +33,8 @@ class Loaded:
 
 
 class _Calls:
-    """Who is inside the two libraries. A background thread that Python ends there, because the program ends, takes the
-    whole process down with an abort: so the end waits for it, and no such thread enters any more."""
+    """Counts the threads inside the two libraries. Python ends background threads when the program ends; inside a
+    library that aborts the process. So the end waits for them, and no such thread enters any more."""
 
     def __init__(self) -> None:
         self._changed = Condition()
@@ -46,7 +46,7 @@ class _Calls:
     def __enter__(self) -> None:
         with self._changed:
             if self._over and current_thread() is not main_thread():
-                raise SystemExit  # which ends a thread, and says nothing
+                raise SystemExit  # ends the thread without a message
             self._inside += 1
 
     def __exit__(self, *_: object) -> None:
@@ -56,19 +56,22 @@ class _Calls:
 
     def _end(self) -> None:
         if os.getpid() != self._process:
-            return  # a fork, which has none of those threads
+            return  # a fork has none of those threads
         with self._changed:
             self._over = True
             self._changed.wait_for(lambda: not self._inside, LONGEST_CALL_SECONDS)
 
 
 class OnnxEmbedder:
-    """Opening reads the manifest alone. The model is checked against it and loaded (a third of a second, about 150 MB)
-    with the first text; a file that is not what was fetched is EmbedderBroken then, until it changes."""
+    """Opening reads only the manifest. The first text checks the model against it and loads it (a third of a second,
+    about 150 MB). A file that is not the fetched one raises EmbedderBroken until it changes."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._manifest = _manifest_of(folder)
+        try:
+            self._manifest = read_manifest(folder)
+        except (OSError, ValueError) as error:
+            raise EmbedderBroken(f"There is no whole model in {folder} ({error}); {REPAIR}.") from error
         self._calls = _Calls()
         self._loading = Lock()
         self._loaded: Loaded | None = None
@@ -133,19 +136,12 @@ class OnnxEmbedder:
             return self._loaded
 
     def _state(self) -> object:
-        """Changes when a file is replaced, so that hashing a broken model again waits for a new one."""
+        """A fingerprint of the files. A broken model is hashed again only when it changes."""
         try:
             seen = [(self._folder / name).stat() for name in (MODEL_FILE, TOKENIZER_FILE)]
         except OSError as error:
             return str(error)
         return [(each.st_ino, each.st_size, each.st_mtime_ns) for each in seen]
-
-
-def _manifest_of(folder: Path) -> Manifest:
-    try:
-        return read_manifest(folder)
-    except (OSError, ValueError) as error:
-        raise EmbedderBroken(f"There is no whole model in {folder} ({error}); {REPAIR}.") from error
 
 
 def _open(folder: Path, manifest: Manifest) -> Loaded:
@@ -162,7 +158,7 @@ def _open(folder: Path, manifest: Manifest) -> Loaded:
         runtime = onnxruntime()
     except ImportError as error:
         raise EmbedderBroken(
-            f"{error.name} is not installed; run `pip install 'holdfast[embedder]'`."
+            f"{error.name} is not installed; run `pip install 'holdfast-memory[embedder]'`."
         ) from error
     try:
         tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))

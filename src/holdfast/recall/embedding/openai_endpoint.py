@@ -1,5 +1,5 @@
-"""An embedder behind an OpenAI-compatible HTTP endpoint. Texts leave the machine here, and only here; neither they nor
-the key are ever logged or put into a message."""
+"""Embeds through an OpenAI-compatible HTTP endpoint. Only here do texts leave the machine; neither they nor the key are
+ever logged or put into a message."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_CHARACTERS = 6_000
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 REST_SECONDS = 10.0
-"""After giving up, calls fail at once for so long: a recall should not wait for an endpoint that is down."""
+"""Calls fail at once for this long after giving up: no recall should wait for an endpoint that is down."""
 
 ADVICE = {
     400: "it refused the text or the model; look at HOLDFAST_EMBEDDER_MODEL",
@@ -41,7 +41,7 @@ ADVICE = {
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """Following one would hand the key to whoever it points at."""
+    """Refuses redirects: following one would hand the key to its target."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
@@ -79,20 +79,20 @@ class EndpointEmbedder:
         self._sleep = sleep
         self._clock = clock
         self._open = build_opener(_NoRedirect).open
-        self._asking = Lock()
+        self._measuring = Lock()
         self._dimensions: int | None = None
         self._resting: tuple[float, str] | None = None
 
     @property
     def model_id(self) -> str:
-        """Two endpoints may serve different weights under one name, so the address is part of it, hashed."""
+        """Contains a hash of the address: two endpoints may serve different weights under one name."""
         return f"{self._model}-{hashlib.sha256(self._url.encode()).hexdigest()[:12]}"
 
     @property
     def dimensions(self) -> int:
-        """Known from the first vector; asks for one if there was none yet, and so may raise EmbedderBroken."""
+        """The length of the first vector. Requests one if there was none yet, and so may raise EmbedderBroken."""
         if self._dimensions is None:
-            with self._asking:
+            with self._measuring:
                 return self._dimensions or self.embed("dimensions").size
         return self._dimensions
 
@@ -134,8 +134,8 @@ class EndpointEmbedder:
         request = Request(self._url, json.dumps(body).encode(), headers, method="POST")
         try:
             with self._open(request, timeout=timeout) as answer:
-                said = answer.read(MAX_ANSWER_BYTES)
-            return json.loads(said)["data"][0]["embedding"]
+                response = answer.read(MAX_ANSWER_BYTES)
+            return json.loads(response)["data"][0]["embedding"]
         except HTTPError as error:
             with error:
                 raise _refusal(error) from None
@@ -159,5 +159,5 @@ def _refusal(error: HTTPError) -> _Refused:
     reason = f"answered {error.code}; {ADVICE.get(error.code, 'try later')}"
     if error.code not in BUSY:
         return _Refused(reason, None)
-    asked = error.headers.get("Retry-After", "")
-    return _Refused(reason, float(asked) if asked.isdigit() else 0.0)
+    wait = error.headers.get("Retry-After", "")
+    return _Refused(reason, float(wait) if wait.isdigit() else 0.0)

@@ -32,7 +32,7 @@ if __name__ == "__main__":
 
 
 def last_words(done: subprocess.CompletedProcess[str]) -> str:
-    """The line of standard error that says what went wrong."""
-    said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-    errors = [line for line in said if "error" in line.lower()]
-    return (errors or said or [f"exit code {done.returncode}"])[-1]
+    """The line of standard error that explains a failure."""
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    return (errors or lines or [f"exit code {done.returncode}"])[-1]

@@ -1,4 +1,4 @@
-"""Grants, lists of participants and of system access, and the rules of roles."""
+"""Grants, access lists of chats and systems, and the rules of roles."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The audit log: lines are only ever added. It is one chain, so whoever adds to it locks its head until the commit: the
-place where all writers of a store take turns. Jobs add their lines last."""
+"""The audit log: lines are only ever added. It is one chain, so writers lock its head until the commit and take turns
+there. Jobs add their lines last."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _AFTER = shared(
 
 
 class AuditWrites(AuditReads):
-    """Keeps its lines until the commit, or until someone reads the log."""
+    """Defers its lines until the commit, or until someone reads the log."""
 
     def __init__(self, tx: OnConnection) -> None:
         super().__init__(tx)
@@ -112,7 +112,7 @@ class AuditWrites(AuditReads):
         self._head = AuditHead(position, row.link, code)
 
     def left(self) -> list[Bound]:
-        """What is still to be written before the commit."""
+        """Hands over the deferred statements."""
         if not self._lines:
             return []
         columns = dict(zip(AuditRow._fields, map(list, zip(*self._lines, strict=True)), strict=True))

@@ -1,4 +1,4 @@
-"""Spreads the tables over a Citus cluster by space, and looks whether every statement of one space goes to one
+"""Spreads the tables over a Citus cluster by space, and checks that every statement of one space goes to one
 shard."""
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from holdfast.storage.postgres.statements import STATEMENTS, Reach, Statement
 from holdfast.storage.postgres.tables import BY_SPACE
 
 EVERYWHERE = ("space_names", "names", "rules", "agents", "models")
-"""Small and read at every call: a copy on every node."""
+"""Small tables read by every call: a copy on every node."""
 ON_THE_COORDINATOR = ("audit", "audit_head", "receipts", "proposals", "versions")
-"""One chain, and what belongs to principals."""
+"""The one chain, and rows of principals."""
 
 Db = psycopg.Connection[tuple[Any, ...]]
 
@@ -29,14 +29,14 @@ Db = psycopg.Connection[tuple[Any, ...]]
 @dataclass(frozen=True, slots=True)
 class Spread:
     tables: dict[str, str]
-    """Where the rows of each lie."""
+    """The location of the rows of each table."""
     not_routed: list[str]
-    """Statements of one space that Citus does not send to one shard: they work, at the price of the coordinator."""
+    """Statements of one space that Citus does not send to one shard. They work, but load the coordinator."""
 
 
 def distribute(dsn: str) -> Spread:
-    """Tables kept by space lie together: a transaction in one space stays on one node. What is distributed already
-    stays as it is. Refuses when not even a look-up in a table goes to one shard."""
+    """Distributes tables by space, so that a transaction in one space stays on one node. Tables that are distributed
+    stay as they are. Refuses when not even a lookup in a table goes to one shard."""
     try:
         with psycopg.connect(dsn, **connecting(dsn)) as db:
             _require_citus(db)
@@ -89,7 +89,7 @@ def _check_tables(db: Db) -> None:
 
 
 def _goes_to_one_shard(db: Db, statement: bytes) -> bool:
-    """One task is one shard."""
+    """Returns True for a plan with one task, which is one shard."""
     tasks = _TASKS.findall(_plan(db, statement))
     return bool(tasks) and set(tasks) == {"1"}
 
@@ -104,12 +104,12 @@ _BOUND = re.compile(rb"%\((?P<name>\w+)\)[sb](?P<cast>::\w+(\[\])?)?")
 
 
 def with_samples(statement: Statement) -> bytes:
-    """A statement with a value for each of its parameters, so that it can be explained."""
+    """The statement with a value for each of its parameters, so that it can be explained."""
     return _BOUND.sub(_sample, statement.sql).replace(b"%%", b"%")
 
 
 def _sample(found: re.Match[bytes]) -> bytes:
-    """What is not cast is any type that can be written as 1."""
+    """A sample value for a parameter; one without a cast takes 1."""
     cast = found["cast"] or b""
     if found["name"] == b"space":
         return _SPACE.encode() + cast

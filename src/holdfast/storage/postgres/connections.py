@@ -1,5 +1,5 @@
-"""Connections to one database, lent from a pool. Every transaction takes a role and enters a space by settings that end
-with it, and no connection keeps anything between two of them: safe behind a pooler in transaction mode."""
+"""Connections to one database, lent from a pool. Every transaction takes a role and enters a space by settings that
+end with it. No connection keeps state between transactions, so a pooler in transaction mode may stand in between."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from holdfast.domain.errors import Unavailable
 from holdfast.storage.fork_guard import FORKED, abandon_in_children
 from holdfast.storage.postgres.errors import CLOSED, translated
-from holdfast.storage.postgres.pipeline import Asked, Row
+from holdfast.storage.postgres.pipeline import PendingStatements, Row
 from holdfast.storage.postgres.statements import NOTHING, Bound, Reach, Statement, Values
 
 Db: TypeAlias = psycopg.Connection[TupleRow]
@@ -33,20 +33,20 @@ log = logging.getLogger("holdfast")
 APP, STORE_WIDE = "holdfast_app", "holdfast_store"
 CONNECT_SECONDS = 5
 PREPARED_AFTER = 3
-"""So often a connection runs a statement before it is prepared, where that is wanted."""
+"""The number of runs before a connection prepares a statement, where preparing is on."""
 LOST_TRIES = 20
 """A restarted server leaves a pool full of dead connections: each is tried once and thrown away."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long something may take before the answer is Unavailable."""
+    """Time limits, after which the answer is Unavailable."""
 
     pool_seconds: float = 10.0
     statement_ms: int = 30_000
     lock_ms: int = 10_000
     idle_ms: int = 60_000
-    """A node that stops in the middle of a transaction loses it, and with it the space it was writing in."""
+    """A node that stops in the middle of a transaction loses it, and the lock on its space."""
 
 
 class BigintArray(bytes):
@@ -82,21 +82,21 @@ class _AsSent(Dumper):
         return obj
 
 
-class Entered(NamedTuple):
+class TransactionScope(NamedTuple):
     """The role of a transaction, and the space whose rows it reaches."""
 
     role: str
     space: UUID | None
 
 
-def entered_by(statement: Statement, values: Values) -> Entered:
+def scope_of(statement: Statement, values: Values) -> TransactionScope:
     match statement.reach:
         case Reach.SPACE:
-            return Entered(APP, values["space"])
+            return TransactionScope(APP, values["space"])
         case Reach.STORE:
-            return Entered(STORE_WIDE, None)
+            return TransactionScope(STORE_WIDE, None)
         case Reach.SHARED:
-            return Entered(APP, None)
+            return TransactionScope(APP, None)
 
 
 ENTER = b"""
@@ -144,7 +144,7 @@ class Connections:
 
     @contextmanager
     def lent(self) -> Iterator[Db]:
-        """A connection for one transaction; what is left open in it is undone."""
+        """Lends a connection for one transaction; an open transaction is rolled back at the end."""
         if self._refusal:
             raise Unavailable(self._refusal)
         if ahead := getattr(self._here, "ahead", None):
@@ -158,12 +158,12 @@ class Connections:
     def rows(
         self, statement: Statement, values: Values = NOTHING, also: Mapping[str, str] = NOTHING
     ) -> list[Row]:
-        """One statement in a transaction of its own, sent in one go, under these settings too. Asked again when the
+        """Runs one statement in a transaction of its own, in one round trip with its settings. Retried when the
         connection is lost."""
         for turn in range(LOST_TRIES):
             try:
                 with self.lent() as db:
-                    return self.ask(db, [(statement, values)], also).rows()[-1]
+                    return self.send(db, [(statement, values)], also).rows()[-1]
             except psycopg.Error as error:
                 if not lost(error) or turn == LOST_TRIES - 1:
                     raise translated(error) from error
@@ -171,8 +171,8 @@ class Connections:
 
     @contextmanager
     def ahead(self, statements: Sequence[Bound]) -> Iterator[Callable[[], list[list[Row]]]]:
-        """Statements sent now, in one transaction; the call waits for the rows of each. A thread that asks for anything
-        else before takes them in first: nobody waits for a second connection while holding one."""
+        """Sends statements now, in one transaction; the call waits for the rows of each. Another request of the
+        thread takes them in first, so that nobody waits for a second connection while holding one."""
         ahead = self._here.ahead = _Ahead(self, statements)
         try:
             yield ahead.rows
@@ -180,22 +180,24 @@ class Connections:
             self._here.ahead = None
             ahead.take_in()
 
-    def ask(self, db: Db, statements: Sequence[Bound], also: Mapping[str, str] = NOTHING) -> Asked:
-        """Each statement in its space, its answer after that of entering it."""
+    def send(
+        self, db: Db, statements: Sequence[Bound], also: Mapping[str, str] = NOTHING
+    ) -> PendingStatements:
+        """Runs each statement in its space; the rows of each follow those of entering its space."""
         settings = [(_SET, {"name": name, "value": value}) for name, value in also.items()]
         plans = None if self._plans is None else self._plans.setdefault(db, set())
         sent: list[tuple[bytes, Values]] = []
         for statement, values in statements:
             sent += [
-                (ENTER, self.entering(entered_by(statement, values))),
+                (ENTER, self.settings_of(scope_of(statement, values))),
                 *settings,
                 (statement.sql, values),
             ]
-        return Asked(db, sent, plans)
+        return PendingStatements(db, sent, plans)
 
-    def entering(self, entered: Entered) -> Mapping[str, str]:
-        space = "" if entered.space is None else str(entered.space)
-        return {"role": entered.role, "space": space, **self._settings}
+    def settings_of(self, scope: TransactionScope) -> Mapping[str, str]:
+        space = "" if scope.space is None else str(scope.space)
+        return {"role": scope.role, "space": space, **self._settings}
 
     def close(self) -> None:
         if not self._refusal:
@@ -203,50 +205,50 @@ class Connections:
             self._pool.close()
 
     def abandon(self) -> None:
-        """The connections themselves know that they are another process's, and stay open."""
+        """Leaves the connections open; they know themselves that they belong to another process."""
         self._refusal = FORKED
 
 
 class _Ahead:
-    """Statements on their way, on a connection that is given back with their answer."""
+    """Statements that were sent, on a connection that is given back with their answer."""
 
     def __init__(self, connections: Connections, statements: Sequence[Bound]) -> None:
         self._connections = connections
         self._statements = statements
         self._answer: list[list[Row]] = []
         self._lent = ExitStack()
-        self._asked: Asked | None = None
+        self._pending: PendingStatements | None = None
         try:
-            self._asked = connections.ask(self._lent.enter_context(connections.lent()), statements)
+            self._pending = connections.send(self._lent.enter_context(connections.lent()), statements)
         except psycopg.Error as error:
             self._lent.close()
             if not lost(error):
                 raise translated(error) from error
 
     def rows(self) -> list[list[Row]]:
-        """Asked for again, one by one, when the connection was lost."""
+        """The rows of each statement; sent again one by one when the connection was lost."""
         self.take_in()
         return self._answer or [
             self._connections.rows(statement, values) for statement, values in self._statements
         ]
 
     def take_in(self) -> None:
-        asked, self._asked = self._asked, None
-        if asked is None:
+        pending, self._pending = self._pending, None
+        if pending is None:
             return
-        with self._lent, suppress(psycopg.Error):  # who asks again is told
-            self._answer = asked.rows()[1::2]
+        with self._lent, suppress(psycopg.Error):  # `rows` sends the statements again and reports the error
+            self._answer = pending.rows()[1::2]
 
 
 class OnConnection:
-    """Statements of one transaction, on one given connection: what a job reads and writes through. It begins with the
-    first statement. A space is locked when it is entered: its writers take turns, each sees what the last one left."""
+    """The statements of a transaction, on one connection. It begins with the first statement. Entering a space locks
+    it: its writers take turns, and each sees the last one's writes."""
 
     def __init__(self, db: Db, connections: Connections) -> None:
         self.db = db
         self._connections = connections
         self._begun = False
-        self._at: Entered | None = None
+        self._scope: TransactionScope | None = None
         self._locked: set[int] = set()
         self._before: list[tuple[bytes, Values]] = []
         self.failure: psycopg.Error | None = None
@@ -257,8 +259,8 @@ class OnConnection:
         return self._begun
 
     def keep_back(self, tables: tuple[bytes, ...], left: Callable[[], list[Bound]]) -> None:
-        """Some writes wait for the commit. What is `left` of them is sent before a statement that names their tables,
-        so that a job sees what it wrote; who gives it forgets it."""
+        """Registers deferred writes. `left` hands them over, and forgets them, before a statement that names their
+        tables."""
         self._kept_back.append((tables, left))
 
     def rows(self, statement: Statement, values: Values = NOTHING) -> list[Row]:
@@ -268,18 +270,18 @@ class OnConnection:
         self._run(statement, values)
 
     def count(self, statement: Statement, values: Values = NOTHING) -> int:
-        """Executes a writing statement and says how many rows it changed."""
+        """Runs a writing statement and returns the number of rows it changed."""
         return self._run(statement, values).rowcount
 
     def run_last(self, statements: list[Bound]) -> None:
-        """The last statements of the transaction and its COMMIT, sent in one go; one that fails ends the others too."""
+        """Sends the last statements and the COMMIT in one round trip; a statement that fails ends the others too."""
         with self.db.pipeline():
             for statement, values in statements:
                 self._send(statement, values)
             self.db.execute("COMMIT")
 
     def lock(self, name: bytes) -> None:
-        """Lets only one transaction at a time go on from here to its end; sent along with the next statement."""
+        """Takes an advisory lock until the end of the transaction, sent along with the next statement."""
         key = lock_key(name)
         if key not in self._locked:
             self._locked.add(key)
@@ -287,13 +289,13 @@ class OnConnection:
 
     def _run(self, statement: Statement, values: Values) -> psycopg.Cursor[TupleRow]:
         cursor, kept_back = self.db.cursor(binary=True), self._before_looking(statement)
-        self._enter(entered_by(statement, values))
+        self._enter(scope_of(statement, values))
         try:
             if self._before or kept_back:
                 with self.db.pipeline():
-                    for kept, said in kept_back:
-                        self._send(kept, said)
-                    self._enter(entered_by(statement, values))
+                    for kept, kept_values in kept_back:
+                        self._send(kept, kept_values)
+                    self._enter(scope_of(statement, values))
                     self._send_before()
                     cursor.execute(statement.sql, values)
             else:
@@ -312,24 +314,24 @@ class OnConnection:
         ]
 
     def _send(self, statement: Statement, values: Values) -> None:
-        self._enter(entered_by(statement, values))
+        self._enter(scope_of(statement, values))
         self._send_before()
         self.db.execute(statement.sql, values)
 
-    def _enter(self, wanted: Entered) -> None:
+    def _enter(self, scope: TransactionScope) -> None:
         if not self._begun:
             self._begun = True
             self._before.insert(0, (b"BEGIN", {}))
-        if wanted.space is not None:
-            self._go_to(wanted)
-            self.lock(wanted.space.bytes)
-        elif self._at is None or (wanted.role == STORE_WIDE != self._at.role):
-            self._go_to(wanted)
+        if scope.space is not None:
+            self._change_scope(scope)
+            self.lock(scope.space.bytes)
+        elif self._scope is None or (scope.role == STORE_WIDE != self._scope.role):
+            self._change_scope(scope)
 
-    def _go_to(self, wanted: Entered) -> None:
-        if wanted != self._at:
-            self._at = wanted
-            self._before.append((ENTER, self._connections.entering(wanted)))
+    def _change_scope(self, scope: TransactionScope) -> None:
+        if scope != self._scope:
+            self._scope = scope
+            self._before.append((ENTER, self._connections.settings_of(scope)))
 
     def _send_before(self) -> None:
         before, self._before = self._before, []
@@ -345,11 +347,11 @@ def lock_key(name: bytes) -> int:
 
 
 def connecting(dsn: str, *, prepared: bool = False) -> dict[str, Any]:
-    """Without prepared statements unless they are asked for: they stay behind on a connection, and an older pooler in
-    transaction mode gives it to someone else."""
-    said = psycopg.conninfo.conninfo_to_dict(dsn)
-    wait = {} if "connect_timeout" in said else {"connect_timeout": CONNECT_SECONDS}
-    name = {} if "application_name" in said else {"application_name": "holdfast"}
+    """Connection options. Prepared statements are off by default: they outlive a transaction, and an older pooler
+    gives the connection to another client."""
+    options = psycopg.conninfo.conninfo_to_dict(dsn)
+    wait = {} if "connect_timeout" in options else {"connect_timeout": CONNECT_SECONDS}
+    name = {} if "application_name" in options else {"application_name": "holdfast"}
     threshold = PREPARED_AFTER if prepared else None
     return {"autocommit": True, "prepare_threshold": threshold, **wait, **name}
 
@@ -360,7 +362,7 @@ def adapt(db: psycopg.Connection[Any]) -> None:
 
 
 def lost(error: psycopg.Error) -> bool:
-    """Whether the connection was lost or the server was going away, so that another connection may do better."""
+    """Returns True when the connection was lost or the server was going away, so that another connection may work."""
     if isinstance(error, psycopg.errors.AdminShutdown | psycopg.errors.CrashShutdown):
         return True
     is_connection = isinstance(error, psycopg.OperationalError) and (error.sqlstate or "08")[:2] == "08"

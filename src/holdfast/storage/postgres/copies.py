@@ -1,4 +1,4 @@
-"""Whole tables in pages and rows put as they were: for moving a store to another backend."""
+"""Whole tables in pages, and rows put unchanged, for moving a store to another backend."""
 
 from __future__ import annotations
 

@@ -1,16 +1,15 @@
-"""Entries, their superseded revisions and their labels: reading. Writing is `entry_writes`."""
+"""Reads of entries, their superseded revisions and their labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
-from holdfast.contracts.rows import EntryRow, MovedRow, PlacedRow, RevisionRow, Visible
+from holdfast.contracts.rows import EntryAddress, EntryRow, MovedRow, RevisionRow, Visible
 from holdfast.storage.postgres.connections import BigintArray, Reader
-from holdfast.storage.postgres.pipeline import Row
 from holdfast.storage.postgres.statements import Statement, Values, of_space, of_store
 
 HEAD = ", ".join(f"entries.{column}" for column in EntryRow._fields)
@@ -26,13 +25,10 @@ LIVE = f"""{_SHOWN}
 
 _LIVE_BY_NUMBER = f"""{_SHOWN}
    AND coalesce(entries.trashed_us, -1) = -1"""
-"""The same in other words, which fit no index over live entries: without statistics (just written, not analysed yet)
-PostgreSQL would take one of those and read the whole space, not the few rows that the primary key leads to."""
+"""A live entry by number, in words that fit no index over live entries. Without statistics PostgreSQL would take such
+an index and read the whole space, instead of the few rows of the primary key."""
 
 _HIGHEST = (1 << 62) - 1
-
-_HEAD_ROW: Callable[[Row], EntryRow] = partial(tuple.__new__, EntryRow)
-"""EntryRow._make without its length check, a third of its price."""
 
 
 class EntryReads:
@@ -40,7 +36,7 @@ class EntryReads:
         self._reader = reader
 
     def _heads(self, statement: Statement, values: Values) -> list[EntryRow]:
-        return list(map(_HEAD_ROW, self._reader.rows(statement, values)))
+        return list(map(EntryRow._make, self._reader.rows(statement, values)))
 
     def _head(self, statement: Statement, values: Values) -> EntryRow | None:
         rows = self._heads(statement, values)
@@ -110,14 +106,14 @@ class EntryReads:
     def kept_elsewhere(self, owner: bytes) -> int:
         return self._count(_KEPT_ELSEWHERE, {"owner": owner})
 
-    def expired(self, now: int, limit: int, without: Sequence[UUID] = ()) -> list[PlacedRow]:
-        return self._placed(_EXPIRED, {"now": now, "limit": limit, "without": list(without)})
+    def expired(self, now: int, limit: int, without: Sequence[UUID] = ()) -> list[EntryAddress]:
+        return self._addresses(_EXPIRED, {"now": now, "limit": limit, "without": list(without)})
 
-    def trashed_before(self, moment: int, limit: int, without: Sequence[UUID] = ()) -> list[PlacedRow]:
-        return self._placed(_TRASHED_BEFORE, {"moment": moment, "limit": limit, "without": list(without)})
+    def trashed_before(self, moment: int, limit: int, without: Sequence[UUID] = ()) -> list[EntryAddress]:
+        return self._addresses(_TRASHED_BEFORE, {"moment": moment, "limit": limit, "without": list(without)})
 
-    def _placed(self, statement: Statement, values: Values) -> list[PlacedRow]:
-        return list(map(PlacedRow._make, self._reader.rows(statement, values)))
+    def _addresses(self, statement: Statement, values: Values) -> list[EntryAddress]:
+        return list(map(EntryAddress._make, self._reader.rows(statement, values)))
 
     def by_numbers(self, space: UUID, numbers: Sequence[int]) -> list[EntryRow]:
         return self._heads(_BY_NUMBERS, {"space": space, "numbers": list(numbers)})
@@ -205,7 +201,7 @@ _FORMER_PLACE = """coalesce((SELECT max(revisions.seq)
                     WHERE revisions.space_id = %(space)s
                       AND revisions.number = entries.number
                       AND revisions.seq <= %(since)s), entries.born)"""
-"""An entry without history (a cache row) keeps its birth as its former place."""
+"""An entry without history (a cache row) keeps its birth as its former position."""
 
 _MOVED = of_space(
     "entries.moved",

@@ -1,6 +1,7 @@
-"""Entries, their superseded revisions and their labels: writing. New entries are collected while a job runs, and sent
-all at once with the commit or before a statement that looks at entries. That their numbers and keys are free is found
-out then: if one is not, the job is run again with every entry inserted, and answered, on its own."""
+"""Writes of entries, their superseded revisions and their labels.
+
+New entries are deferred and sent together with the commit, or before a statement that reads entries. If a number or
+key of theirs turns out to be taken, the job runs again with every entry inserted by itself."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ class EntryWrites(EntryReads):
         return True
 
     def left(self) -> list[Bound]:
-        """What is still to be written before the commit, or before someone looks at it; it is then forgotten here."""
+        """Hands over the deferred statements and forgets them."""
         new, self._new = self._new, {}
         self._taken.clear()
         return [
@@ -58,7 +59,7 @@ class EntryWrites(EntryReads):
         self.restate(space, row)
 
     def restate(self, space: UUID, row: EntryRow) -> None:
-        """In two steps: a label that is taken away and one that is set may be the same row."""
+        """Removes labels, then adds labels: both may be the same row."""
         values = _new_head(space, row)
         for (taken,) in self._tx.rows(_UNLABEL, values):
             if taken:

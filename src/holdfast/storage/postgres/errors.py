@@ -1,4 +1,4 @@
-"""Translates what PostgreSQL and its driver say into the product's errors; the only place that does."""
+"""Translates the errors of PostgreSQL and its driver into errors of the product; the only place that does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNCERTAIN = (
 )
 
 AGAIN = (errors.SerializationFailure, errors.DeadlockDetected)
-"""Nothing was written, and the same job succeeds once the other one is through."""
+"""Errors after which nothing was written, and a retry of the job succeeds."""
 
 
 def translated(error: psycopg.Error) -> HoldfastError:

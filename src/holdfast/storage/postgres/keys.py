@@ -65,7 +65,7 @@ class KeyWrites(KeyReads):
         self._tx = tx
 
     def not_under(self, master: bytes, limit: int) -> list[KeyRow]:
-        """Whoever adds a key looks at the store's own keys first: none is added while a master is being rotated."""
+        """Locks the store's own keys in a transaction, so that no key is added while a master is being rotated."""
         self._tx.lock(STORE.bytes)
         return super().not_under(master, limit)
 

@@ -1,7 +1,8 @@
-"""Who does some work in a space, and until when: so that several workers share it and none embeds what another is
-embedding. A lease is a row with an end, not a lock of a connection: it needs no session and ends with a dead worker.
-One that another worker takes at this moment is skipped, not waited for. Taking one twice does no harm, so after a lost
-connection it is simply tried again."""
+"""Leases: several workers share the work in spaces, and none repeats another's.
+
+A lease is a row with an end, not a lock of a connection: it needs no session and ends with a dead worker. One that
+another worker takes at this moment is skipped, not waited for. Taking a lease twice is harmless, so a lost connection
+is retried."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from holdfast.storage.postgres.connections import Connections
 from holdfast.storage.postgres.statements import of_space
 
 STILL_GOOD = 0.9
-"""A holder asks before every entry. With so much of the time it asks for still left, nothing is prolonged."""
+"""Holders ask before every entry. With this share of the time left, a lease is not prolonged."""
 
 
 class Leases:
@@ -20,7 +21,7 @@ class Leases:
         self._held: dict[tuple[UUID, str, str], int] = {}
 
     def take(self, space: UUID, work: str, holder: str, now: int, until: int) -> bool:
-        """Takes or prolongs the lease; False while another holder has it. Nobody takes one before its end."""
+        """Takes or prolongs the lease; False while another holder has it, until its end."""
         lease = space, work, holder
         if self._held.get(lease, now) - now > (until - now) * STILL_GOOD:
             return True

@@ -31,7 +31,7 @@ class ModelWrites(ModelReads):
         self._tx = tx
 
     def all(self) -> list[ModelRow]:
-        """Who looks before changing takes turns with others: at most one model serves."""
+        """Locks the models in a transaction, so that at most one serves."""
         self._tx.lock(b"models")
         return super().all()
 

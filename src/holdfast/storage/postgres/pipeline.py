@@ -1,5 +1,6 @@
-"""A question to the server: statements sent in one go, whose answer is taken in when it is needed. Through libpq itself
-(`psycopg.pq`): two cursors and a pipeline of psycopg cost three times as much as sending and receiving do, and wait."""
+"""Statements sent to the server in one round trip, whose rows are read when they are needed. Uses libpq itself
+(`psycopg.pq`): two cursors and a pipeline of psycopg take three times as long as sending, receiving and waiting
+do."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ _GONE = "the server closed the connection"
 
 
 class Numbered(NamedTuple):
-    """A statement as the server reads it: `$1` for the first of its values."""
+    """A statement in the server's form, with `$1` for the first of its values."""
 
     sql: bytes
     names: tuple[str, ...]
@@ -35,7 +36,7 @@ class Numbered(NamedTuple):
 
 class _Adapted(NamedTuple):
     sql: bytes
-    given: Sequence[Buffer | None]
+    parameters: Sequence[Buffer | None]
     types: tuple[int, ...]
     formats: Sequence[Format]
 
@@ -43,15 +44,14 @@ class _Adapted(NamedTuple):
 @lru_cache(maxsize=1_024)
 def numbered(sql: bytes) -> Numbered:
     found = {name: _FORMATS[kind] for name, kind in _NAMED.findall(sql)}
-    places = {name: b"$%d" % place for place, name in enumerate(found, 1)}
-    text = _NAMED.sub(lambda match: places[match[1]], sql).replace(b"%%", b"%")
+    numbers = {name: b"$%d" % number for number, name in enumerate(found, 1)}
+    text = _NAMED.sub(lambda match: numbers[match[1]], sql).replace(b"%%", b"%")
     return Numbered(text, tuple(name.decode() for name in found), tuple(found.values()))
 
 
-class Asked:
-    """Sent when it is made. All statements are one transaction; one that fails ends the others too.
-
-    `plans` names what is prepared on this connection, and learns more; None prepares nothing."""
+class PendingStatements:
+    """Statements on their way, sent when this is made, as one transaction: one that fails ends the others too.
+    `plans` names the statements prepared on this connection and grows; None prepares nothing."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Asked:
         self._adapting = Transformer(db)
         self._plans = plans
         self._expected: list[bytes | None] = []
-        """For every answer to come the plan it confirms; None for rows."""
+        """For each result to come the plan it confirms; None for rows."""
         adapted = [self._adapt(sql, values) for sql, values in statements]
         self._pgconn.enter_pipeline_mode()
         try:
@@ -77,30 +77,30 @@ class Asked:
             raise
 
     def _adapt(self, sql: bytes, values: Values) -> _Adapted:
-        """Before anything is sent: a value that cannot be leaves the connection as it was."""
+        """Adapts values before anything is sent, so that a value that cannot be sent leaves the connection usable."""
         statement, adapting = numbered(sql), self._adapting
-        given = adapting.dump_sequence([values[name] for name in statement.names], statement.formats)
-        return _Adapted(statement.sql, given, adapting.types or (), adapting.formats or ())
+        parameters = adapting.dump_sequence([values[name] for name in statement.names], statement.formats)
+        return _Adapted(statement.sql, parameters, adapting.types or (), adapting.formats or ())
 
     def _send(
         self,
         sql: bytes,
-        given: Sequence[Buffer | None],
+        parameters: Sequence[Buffer | None],
         types: tuple[int, ...],
         formats: Sequence[Format],
     ) -> None:
         if self._plans is None:
-            self._pgconn.send_query_params(sql, given, types, formats, Format.BINARY)
+            self._pgconn.send_query_params(sql, parameters, types, formats, Format.BINARY)
         else:
             plan = b"holdfast_" + blake2b(b"%r%b" % (types, sql), digest_size=12).hexdigest().encode()
             if plan not in self._plans:
                 self._pgconn.send_prepare(plan, sql, types)
                 self._expected.append(plan)
-            self._pgconn.send_query_prepared(plan, given, formats, Format.BINARY)
+            self._pgconn.send_query_prepared(plan, parameters, formats, Format.BINARY)
         self._expected.append(None)
 
     def rows(self) -> list[list[Row]]:
-        """Of every statement, once all are answered."""
+        """The rows of every statement, once all have run."""
         try:
             answers = self._db.wait(self._answers())
             self._pgconn.exit_pipeline_mode()

@@ -1,4 +1,4 @@
-"""What waits for a person's yes."""
+"""Proposals."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ProposalWrites(ProposalReads):
         self._tx = tx
 
     def get(self, id: UUID) -> ProposalRow | None:
-        """Two answers take turns, so that the second sees the first."""
+        """Locks the proposal in a transaction, so that a second answer sees the first."""
         self._tx.lock(b"proposal" + id.bytes)
         return super().get(id)
 

@@ -1,4 +1,4 @@
-"""What idempotency keys were answered."""
+"""Receipts: answers to idempotency keys."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ReceiptWrites(ReceiptReads):
         self._tx = tx
 
     def get(self, principal: bytes, key: bytes) -> ReceiptRow | None:
-        """Two requests with one key take turns, so that the second sees what the first was answered."""
+        """Locks the idempotency key in a transaction, so that a second request sees the answer to the first."""
         self._tx.lock(b"receipt" + principal + key)
         return super().get(principal, key)
 

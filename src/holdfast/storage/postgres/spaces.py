@@ -41,7 +41,7 @@ class SpaceReads:
         return SpaceState(*rows[0]) if rows else None
 
     def states(self, spaces: Sequence[UUID]) -> list[SpaceState | None]:
-        """One after the other: a statement reads one space. Who has many to ask for asks ahead."""
+        """Reads one space after the other, because a statement reads one space. `StatesAhead` reads many at once."""
         return [self.state(space) for space in spaces]
 
     def totals(self) -> tuple[int, int]:
@@ -101,8 +101,8 @@ _TOTALS = of_store(
 
 
 class SpaceWrites(SpaceReads):
-    """Counts on in memory while a job writes many entries: nobody else is in the space, and the row is written once,
-    with the commit or before someone looks at it."""
+    """Counts in memory while a job writes many entries: nobody else is in the space. The row is written once, with
+    the commit or before the next read of it."""
 
     def __init__(self, tx: OnConnection) -> None:
         super().__init__(tx)
@@ -111,12 +111,12 @@ class SpaceWrites(SpaceReads):
         tx.keep_back((b"holdfast.spaces",), self.left)
 
     def by_name(self, name: bytes) -> SpaceRow | None:
-        """Whoever looks before making a space takes turns with others who want the same name."""
+        """Locks the name in a transaction, so that two writers cannot both make its space."""
         self._tx.lock(b"name" + name)
         return super().by_name(name)
 
     def insert(self, row: SpaceRow) -> None:
-        """Id and name lie in two tables, each of which may refuse."""
+        """Inserts id and name into two tables, each of which may refuse."""
         values = {"space": row.id, **row._asdict(), "kind": int(row.kind)}
         if not self._tx.count(_INSERT, values):
             raise Conflict
@@ -139,7 +139,7 @@ class SpaceWrites(SpaceReads):
         return counts
 
     def left(self) -> list[Bound]:
-        """What is still to be written before the commit, or before someone looks at it; it is then forgotten here."""
+        """Hands over the deferred statements and forgets them."""
         counted, self._counted = self._counted, {}
         return [(_SET_COUNTS, {"space": space, **counts._asdict()}) for space, counts in counted.items()]
 

@@ -1,5 +1,5 @@
-"""The table of all statements: each stands beside the function that runs it and is listed here by name, with the rows
-it may reach. A test walks the list and lets PostgreSQL explain every one."""
+"""The table of all statements. Each stands beside the function that runs it and is listed here by name, with the rows
+it may reach. A test lets PostgreSQL explain every one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Statement(NamedTuple):
     sql: bytes
     reach: Reach
     reason: str = ""
-    """Why it names no space."""
+    """The reason why it names no space."""
 
 
 Bound = tuple[Statement, Values]

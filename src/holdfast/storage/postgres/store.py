@@ -1,13 +1,15 @@
-"""The PostgreSQL store: a pool of connections, the writer, and the contracts they fulfil."""
+"""The PostgreSQL store: the reads, and the writer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from pathlib import Path
 from typing import TypeVar
 
 from holdfast.contracts.rows import KeyRow
-from holdfast.contracts.storage import Answer, Job
+from holdfast.contracts.storage import Transaction
+from holdfast.settings import Settings
 from holdfast.storage.postgres.access import GrantReads, MemberReads, RuleReads
 from holdfast.storage.postgres.agents import AgentReads
 from holdfast.storage.postgres.audit import AuditReads
@@ -23,19 +25,18 @@ from holdfast.storage.postgres.ranking_rows import DerivedReads, OutlineReads
 from holdfast.storage.postgres.receipts import ReceiptReads
 from holdfast.storage.postgres.spaces import SpaceReads, StatesAhead
 from holdfast.storage.postgres.vectors import VectorReads
-from holdfast.storage.postgres.word_index import LexiconReads, TermReads
+from holdfast.storage.postgres.word_index import TermReads, WordTableReads
 from holdfast.storage.postgres.writer import Writer
 
 CONNECTIONS = 10
 FOR_READERS = 2
-"""So many connections are never taken by writers."""
+"""Connections that writers never take."""
 
 T = TypeVar("T")
 
 
 class PostgresStore:
     remote = True
-    crowded = False
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
@@ -43,7 +44,7 @@ class PostgresStore:
         self.entries = EntryReads(connections)
         self.outlines = OutlineReads(connections)
         self.terms = TermReads(connections)
-        self.lexicon = LexiconReads(connections)
+        self.word_table = WordTableReads(connections)
         self.derived = DerivedReads(connections)
         self.models = ModelReads(connections)
         self.copies = CopyReads(connections)
@@ -65,17 +66,14 @@ class PostgresStore:
     def unclean(self) -> bool:
         return self._writer.unclean
 
-    def submit(self, job: Job[T]) -> Future[T]:
-        return self._writer.submit(job)
+    def submit(self, run: Callable[[Transaction], T]) -> Future[T]:
+        return self._writer.submit(run)
 
-    def submit_to(self, job: Job[T], answer: Answer[T]) -> None:
-        self._writer.submit_to(job, answer)
-
-    def write(self, job: Job[T]) -> T:
-        return self._writer.write(job)
+    def write(self, run: Callable[[Transaction], T]) -> T:
+        return self._writer.write(run)
 
     def tidy(self) -> bool:
-        """The server looks after its own index."""
+        """Does nothing: the server tidies its own index."""
         return False
 
     def close(self) -> None:
@@ -91,9 +89,24 @@ def open_database(
     prepared: bool = False,
     check: Callable[[list[KeyRow]], None] | None = None,
 ) -> PostgresStore:
-    """Opens or makes the store in a database. `prepared` keeps plans on the connections: quicker, where no pooler in
-    transaction mode stands in between. `check` sees the store's own keys before anything is changed, and may refuse."""
+    """Opens or makes the store in a database. `prepared` keeps plans on the connections: faster, where no pooler in
+    transaction mode stands in between. `check` sees the store's own keys before anything is changed, and may
+    refuse."""
     migrate(dsn, check=check)
     return PostgresStore(
         Connections(dsn, size=connections, patience=patience or Patience(), prepared=prepared)
+    )
+
+
+def open_store(
+    settings: Settings,
+    file: Path | None,  # noqa: ARG001
+    check: Callable[[list[KeyRow]], None],
+) -> PostgresStore:
+    assert settings.database_url is not None
+    return open_database(
+        settings.database_url,
+        connections=settings.pool_size,
+        prepared=settings.prepared_statements,
+        check=check,
     )

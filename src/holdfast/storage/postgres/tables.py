@@ -1,10 +1,10 @@
-"""Which tables are kept by space, and how: what grows with the entries is partitioned, what has a few rows a space is
-not, and says why. A test compares this with the catalogue."""
+"""The tables that are kept by space, partitioned when they grow with the entries, whole when a space has few rows. A
+test compares this with the catalogue."""
 
 from __future__ import annotations
 
 PARTITIONED = ("entries", "revisions", "labels", "terms", "derived")
-"""By a hash of `space_id`, which comes first in every key."""
+"""Partitioned by a hash of `space_id`, which comes first in every key."""
 
 WHOLE = {
     "spaces": "one row a space, also found by owner; partitions would only multiply that look-up",
@@ -21,6 +21,6 @@ BY_PRINCIPAL = {
     "proposals": "what waits for a person, found by id and by person; gone after days",
     "space_names": "a name is taken once in the whole store, so the name is the key",
 }
-"""Name a space, but are not found by it."""
+"""Tables that name a space, but are not found by it."""
 
 BY_SPACE = ("spaces", "data_keys", *PARTITIONED, "progress", "grants", "members", "leases")

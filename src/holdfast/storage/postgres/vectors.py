@@ -1,5 +1,5 @@
 """Vectors that PostgreSQL compares itself, through pgvector. They are rotated by a key of their space, above storage,
-which keeps every inner product. Exact within a space; an owner of a huge one may add an index."""
+which keeps every inner product. Comparison is exact within a space; the owner of a huge one may add an index."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from holdfast.storage.postgres.statements import Statement, of_space
 
 PARTITIONS = 16
 LARGEST_INDEXED = 4_000
-"""pgvector indexes halfvec up to so many dimensions."""
+"""The most dimensions of a halfvec that pgvector indexes."""
 
 
 class VectorReads:
@@ -36,7 +36,7 @@ class VectorReads:
         return str(self._connections.rows(statement, values, _GO_ON)[0][0] or "")
 
     def build_index(self, space: UUID, model: int, dimensions: int) -> str:
-        """HNSW, over the partition of the space and for its rows alone."""
+        """Builds an HNSW index over the partition of the space, for its rows alone."""
         if not 0 < dimensions <= LARGEST_INDEXED:
             raise InvalidField(f"Vectors of 1 to {LARGEST_INDEXED} dimensions can be indexed.")
         name = _index_name(space, model)
@@ -59,7 +59,7 @@ class VectorReads:
 
     @contextmanager
     def _alone(self) -> Iterator[Db]:
-        """A connection of its own, with the rights of the login and no time limit: an index takes its time."""
+        """Opens a connection with the rights of the login and no time limit, because an index takes its time."""
         dsn = self._connections.dsn
         try:
             with psycopg.connect(dsn, **connecting(dsn)) as db:
@@ -79,7 +79,7 @@ _MAKE = sql.SQL(
 
 
 _GO_ON = {"hnsw.iterative_scan": "strict_order"}
-"""An index gives 40 at a time; it goes on until there are as many as asked for."""
+"""An index gives 40 rows at a time; these settings make it go on until there are enough."""
 
 
 _ALL = of_space(
@@ -113,12 +113,13 @@ _ONE_DIMENSION = of_space("vectors.cosines, nearest", _NEAREST.format(dimensions
 
 
 def _nearest(dimensions: int) -> Statement:
-    """The number of dimensions is part of the type that an index is made for, and a type cannot be bound."""
+    """The statement for a number of dimensions, which is part of the type that an index is made for. A type cannot be
+    bound."""
     return _ONE_DIMENSION._replace(sql=_NEAREST.format(dimensions=f"{dimensions:d}").encode())
 
 
 def _drop_unfinished(db: Db, name: str) -> None:
-    """An index whose making was interrupted is kept up to date but never used."""
+    """Drops an index that was not finished: it is kept up to date but never used."""
     broken = db.execute(
         "SELECT 1 FROM pg_index WHERE indexrelid = to_regclass('holdfast.' || %s) AND NOT indisvalid", (name,)
     ).fetchall()

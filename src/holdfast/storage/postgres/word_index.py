@@ -1,5 +1,5 @@
-"""The word index: blind terms as numbers in one array an entry, under a GIN index. Rows are collected while a job runs
-and sent with the commit; nothing in a transaction reads them."""
+"""The word index: blind terms as numbers in one array for each entry, under a GIN index. Rows are collected while a
+job runs and sent with the commit; nothing in a transaction reads them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from uuid import UUID
 
-from holdfast.contracts.rows import IndexText, LexiconRow
+from holdfast.contracts.rows import IndexText, WordTableRow
 from holdfast.storage.postgres.connections import BigintArray, OnConnection, Reader
 from holdfast.storage.postgres.statements import Bound, Values, of_space
 
@@ -17,16 +17,16 @@ class TermReads:
         self._reader = reader
 
     def places(self, space: UUID, terms: Sequence[str]) -> list[str]:
-        asked = list(map(term_number, terms))
-        if not asked:
+        numbers = list(map(term_number, terms))
+        if not numbers:
             return []
-        values = {"space": space, "asked": BigintArray.of(list(dict.fromkeys(asked)))}
+        values = {"space": space, "asked": BigintArray.of(list(dict.fromkeys(numbers)))}
         found: dict[int, str] = dict(self._reader.rows(_PLACES, values))
-        return [found.get(number, "") for number in asked]
+        return [found.get(number, "") for number in numbers]
 
-    def places_in(self, asked: Sequence[tuple[UUID, Sequence[str]]]) -> list[list[str]]:
-        """One after the other: a statement reads one space."""
-        return [self.places(space, terms) for space, terms in asked]
+    def places_in(self, requests: Sequence[tuple[UUID, Sequence[str]]]) -> list[list[str]]:
+        """Reads one space after the other, because a statement reads one space."""
+        return [self.places(space, terms) for space, terms in requests]
 
 
 _PLACES = of_space(
@@ -38,34 +38,34 @@ _PLACES = of_space(
      WHERE asked.id = holdfast.entered()
     """,
 )
-"""The function reads the entered space, whichever is named here: see migrations/0001_engine.sql."""
+"""The function reads the entered space, whatever is named here: see migrations/0001_schema.sql."""
 
 
-class LexiconReads:
+class WordTableReads:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
 
-    def of(self, space: UUID, numbers: Sequence[int] | None = None) -> list[LexiconRow]:
+    def of(self, space: UUID, numbers: Sequence[int] | None = None) -> list[WordTableRow]:
         if numbers is None:
-            rows = self._reader.rows(_LEXICON, {"space": space})
+            rows = self._reader.rows(_WORD_TABLE, {"space": space})
         else:
-            rows = self._reader.rows(_LEXICON_NUMBERS, {"space": space, "numbers": list(numbers)})
-        return list(map(LexiconRow._make, rows))
+            rows = self._reader.rows(_WORD_TABLE_NUMBERS, {"space": space, "numbers": list(numbers)})
+        return list(map(WordTableRow._make, rows))
 
     def number(self, term: str) -> int:
         return term_number(term)
 
 
-_LEXICON = of_space(
-    "lexicon.of",
+_WORD_TABLE = of_space(
+    "word_table.of",
     """
     SELECT number, tags_from, key_from, body_from, terms
       FROM holdfast.terms
      WHERE space_id = %(space)s
     """,
 )
-_LEXICON_NUMBERS = of_space(
-    "lexicon.of, numbers",
+_WORD_TABLE_NUMBERS = of_space(
+    "word_table.of, numbers",
     """
     SELECT number, tags_from, key_from, body_from, terms
       FROM holdfast.terms
@@ -78,12 +78,12 @@ _LEXICON_NUMBERS = of_space(
 class TermWrites:
     def __init__(self, tx: OnConnection) -> None:
         self._tx = tx
-        self._put: dict[UUID, dict[int, LexiconRow]] = {}
+        self._put: dict[UUID, dict[int, WordTableRow]] = {}
 
     def put(self, space: UUID, number: int, text: IndexText, *, replaces: bool) -> None:  # noqa: ARG002
         hint, tags, key, body = (list(map(term_number, field.split())) for field in text)
         tags_from, key_from = len(hint), len(hint) + len(tags)
-        row = LexiconRow(number, tags_from, key_from, key_from + len(key), hint + tags + key + body)
+        row = WordTableRow(number, tags_from, key_from, key_from + len(key), hint + tags + key + body)
         self._put.setdefault(space, {})[number] = row
 
     def drop(self, space: UUID, numbers: Sequence[int]) -> None:
@@ -96,11 +96,11 @@ class TermWrites:
         self._tx.run(_DROP_SPACE, {"space": space})
 
     def left(self) -> list[Bound]:
-        """What is still to be written before the commit: the rows of a space at once, their terms end to end."""
+        """Hands over the deferred rows, the rows of a space in one statement with their terms concatenated."""
         return [(_PUT, _together(space, list(rows.values()))) for space, rows in self._put.items() if rows]
 
 
-def _together(space: UUID, rows: list[LexiconRow]) -> Values:
+def _together(space: UUID, rows: list[WordTableRow]) -> Values:
     ends = list(accumulate(len(row.terms) for row in rows))
     return {
         "space": space,
@@ -137,5 +137,5 @@ _DROP_SPACE = of_space("terms.drop_space", "DELETE FROM holdfast.terms WHERE spa
 
 
 def term_number(term: str) -> int:
-    """A blind term (12 letters and digits at most) as a number of its own; the leading 1 keeps leading zeros."""
+    """A blind term (at most 12 letters and digits) as a number; the leading 1 keeps leading zeros."""
     return int("1" + term, 36)

@@ -1,5 +1,5 @@
-"""Jobs in transactions. A waiting caller runs its own; what is submitted runs on a few threads, the jobs of one caller
-in the order given. A job that met another one is run again; whether a commit that was cut off took place is not
+"""Jobs in transactions. A waiting caller runs its own job; submitted jobs run on a few threads, those of one caller
+in order. A job that conflicts with another is run again. A commit that was cut off is reported as uncertain, never
 guessed."""
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import logging
 import random
 import time
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import BoundedSemaphore, Event, Lock, Thread, get_ident
 from typing import Any, TypeVar
@@ -17,7 +18,7 @@ import psycopg
 from psycopg import sql
 from psycopg.pq import TransactionStatus
 
-from holdfast.contracts.storage import Answer, Awaited, Job
+from holdfast.contracts.storage import Transaction
 from holdfast.domain.errors import HoldfastError, Unavailable
 from holdfast.storage.fork_guard import FORKED, abandon_in_children
 from holdfast.storage.postgres.access import GrantWrites, MemberWrites, RuleWrites
@@ -39,9 +40,9 @@ TRIES = 20
 FIRST_PAUSE_SECONDS = 0.005
 LONGEST_PAUSE_SECONDS = 0.5
 THREADS = 8
-"""For what is submitted; a caller who waits needs none."""
+"""Threads for submitted jobs; a waiting caller needs none."""
 VACUUM_SECONDS = 5.0
-"""How long after a purge its rows are vacuumed: with those of others that follow."""
+"""The delay of a vacuum after a purge, so that it covers later purges too."""
 PURGED = ("entries", "revisions", "labels", "terms", "derived", "data_keys", "receipts", "proposals")
 
 T = TypeVar("T")
@@ -71,7 +72,8 @@ class PostgresTransaction:
         self.erases = False
 
     def erase(self, *, wait: bool = True) -> None:  # noqa: ARG002
-        """Rows are gone with the commit; their bytes go when PostgreSQL uses the space again (docs/scaling.md)."""
+        """Does nothing but ask for a vacuum: rows are gone with the commit, their bytes when PostgreSQL reuses the
+        space (docs/scaling.md)."""
         self.erases = True
 
 
@@ -80,7 +82,7 @@ class Writer:
         self._connections = connections
         self._turns = BoundedSemaphore(at_once)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="holdfast-writer")
-        self._queues: dict[int, deque[tuple[Job[Any], Answer[Any]]]] = {}
+        self._queues: dict[int, deque[tuple[Callable[[Transaction], Any], Future[Any]]]] = {}
         self._lock = Lock()
         self._refusal = ""
         self._vacuum = Vacuum(connections.dsn)
@@ -90,29 +92,25 @@ class Writer:
     def unclean(self) -> bool:
         return self._vacuum.due
 
-    def submit(self, job: Job[T]) -> Future[T]:
-        future: Awaited[T] = Awaited()
-        self.submit_to(job, future)
-        return future
-
-    def submit_to(self, job: Job[T], answer: Answer[T]) -> None:
-        caller = get_ident()
+    def submit(self, run: Callable[[Transaction], T]) -> Future[T]:
+        caller, future = get_ident(), Future[T]()
         with self._lock:
             if self._refusal:
                 raise Unavailable(self._refusal)
             queue = self._queues.get(caller)
             if queue is None:
-                self._queues[caller] = deque([(job, answer)])
+                self._queues[caller] = deque([(run, future)])
                 self._threads.submit(self._serve, caller)
             else:
-                queue.append((job, answer))
+                queue.append((run, future))
+        return future
 
-    def write(self, job: Job[T]) -> T:
+    def write(self, run: Callable[[Transaction], T]) -> T:
         if get_ident() in self._queues:
-            return self.submit(job).result()
+            return self.submit(run).result()
         if self._refusal:
             raise Unavailable(self._refusal)
-        return self._run(job)
+        return self._run(run)
 
     def close(self) -> None:
         with self._lock:
@@ -124,38 +122,35 @@ class Writer:
         self._lock, self._refusal = Lock(), FORKED
 
     def _serve(self, caller: int) -> None:
-        """Runs what one caller submitted until nothing is left."""
+        """Runs the submitted jobs of one caller until none is left."""
         while True:
             with self._lock:
                 queue = self._queues[caller]
                 if not queue:
                     del self._queues[caller]
                     return
-                job, answer = queue.popleft()
-            if answer.set_running_or_notify_cancel():
-                self._resolve(job, answer)
+                run, future = queue.popleft()
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(self._run(run))
+            except BaseException as error:
+                future.set_exception(error)
 
-    def _resolve(self, job: Job[Any], answer: Answer[Any]) -> None:
-        try:
-            answer.set_result(self._run(job))
-        except BaseException as error:
-            answer.set_exception(error)
-        answer.tell()
-
-    def _run(self, job: Job[T]) -> T:
-        """Some connections are left to readers, however many wait to write."""
+    def _run(self, run: Callable[[Transaction], T]) -> T:
+        """Leaves some connections to readers, however many jobs wait."""
         if not self._turns.acquire(timeout=self._connections.patience.pool_seconds):
             raise Unavailable("Too many writes wait for the database; try again.")
         try:
-            return self._repeat(job)
+            return self._repeat(run)
         finally:
             self._turns.release()
 
-    def _repeat(self, job: Job[T]) -> T:
+    def _repeat(self, run: Callable[[Transaction], T]) -> T:
         collects = True
         for turn in range(TRIES):
             try:
-                return self._once(job, collects=collects)
+                return self._once(run, collects=collects)
             except psycopg.Error as error:
                 met_another = isinstance(error, AGAIN)
                 met_itself = collects and isinstance(error, psycopg.errors.UniqueViolation)
@@ -167,13 +162,13 @@ class Writer:
                     _pause(turn)
         raise AssertionError("the last turn returns or raises")
 
-    def _once(self, job: Job[T], *, collects: bool) -> T:
+    def _once(self, run: Callable[[Transaction], T], *, collects: bool) -> T:
         with self._connections.lent() as db:
             tx = PostgresTransaction(OnConnection(db, self._connections), collects=collects)
             try:
-                result = job(tx)
+                result = run(tx)
                 if tx.on.failure is not None:
-                    raise tx.on.failure  # the job went on although its transaction had failed
+                    raise tx.on.failure  # it went on although its transaction had failed
                 _commit(db, tx)
             except BaseException:
                 _undo(db)
@@ -207,7 +202,7 @@ def _pause(turn: int) -> None:
 
 
 class Vacuum:
-    """Vacuums what was purged, in the background and as well as it can: autovacuum would come to it later."""
+    """Vacuums purged tables in the background, as far as possible: autovacuum would come later."""
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn

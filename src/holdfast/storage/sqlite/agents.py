@@ -1,4 +1,4 @@
-"""What agents' memories may be used for."""
+"""The settings of agents."""
 
 from __future__ import annotations
 

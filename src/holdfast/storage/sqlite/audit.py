@@ -59,8 +59,8 @@ class AuditReads:
 
 
 class AuditWrites(AuditReads):
-    """Keeps the end of the log at hand: a batch of writes appends many lines, each linked to the one before, and moves
-    the head once."""
+    """Keeps the end of the log in memory: a batch appends many lines, each linked to the one before, and writes the
+    head once."""
 
     def __init__(self, tx: OnConnection) -> None:
         super().__init__(tx)
@@ -83,7 +83,7 @@ class AuditWrites(AuditReads):
 
     def append(self, row: AuditRow, code: bytes = b"") -> None:
         head = self._head or self.head()
-        self._last, self._head = row, _tuple(AuditHead, (head[0] + 1, row[-1], code))
+        self._last, self._head = row, AuditHead(position=head.position + 1, link=row.link, code=code)
         self._moved = True
         if self._tx.at_once:
             self._tx.run(_APPEND, row)
@@ -92,13 +92,13 @@ class AuditWrites(AuditReads):
         self._new.append(row)
 
     def move_head(self) -> None:
-        """Once, before the commit."""
+        """Writes the new head, once for each batch before its commit."""
         if self._moved:
             self._moved = False
             self._tx.run(_MOVE_HEAD, self.head())
 
     def forget_last(self) -> None:
-        """Another process may append between two batches."""
+        """Ends a batch: another process may append before the next one."""
         self._last = None
         self._head = None
 
@@ -107,8 +107,6 @@ class AuditWrites(AuditReads):
         return [(_APPEND, new)] if new else []
 
 
-_tuple = tuple.__new__
-"""Makes a named tuple without the function Python puts before it, at half its price."""
 _APPEND = """
 INSERT INTO audit (at_us, operation, actor, space, object, revision, key_id, link)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""

@@ -1,4 +1,4 @@
-"""SQLite connections: shared handles per file, settings, readers per thread."""
+"""SQLite connections: one handle for each file, their settings, and a pool of readers."""
 
 from __future__ import annotations
 
@@ -44,22 +44,23 @@ class Connections(Protocol):
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]: ...
 
     def writing(self) -> Any:
-        """A context manager that gives the writer's connection to one thread at a time."""
+        """A context manager that lends the writer's connection to one thread at a time."""
         ...
 
     def clear(self, patience: float) -> bool:
-        """Clears everything outside live rows from the files; False when readers were in the way for too long."""
+        """Clears everything outside live rows from the files; False when a reader was in the way for longer than
+        `patience` seconds."""
         ...
 
     def close(self) -> None: ...
 
 
 class OnConnection:
-    """Statements on one given connection: what a transaction reads and writes through. They share a cursor, because a
-    new one costs as much as a short statement.
+    """The statements of a transaction, on one connection. They share a cursor, because a new one costs as much as a
+    short statement.
 
-    Some writes are kept back until the commit, to be run with others of their kind; every other statement first
-    catches up with them, so that a job sees what was written before."""
+    Some writes are deferred until the commit, to run with others of their kind. Every other statement runs them
+    first, so that a job sees its own writes."""
 
     __slots__ = ("_cursor", "_execute", "_kept_back", "_written", "at_once", "db", "kept")
 
@@ -70,16 +71,16 @@ class OnConnection:
         self._kept_back: list[Callable[[], list[Batch]]] = []
         self._written = 0
         self.kept = 0
-        """How many rows were kept back so far; whoever keeps one back counts it."""
+        """The number of rows deferred so far, counted by those who defer them."""
         self.at_once = False
-        """Whether nothing is kept back."""
+        """True when no write is deferred."""
 
     def keep_back(self, left: Callable[[], list[Batch]]) -> None:
-        """Who keeps back gives here what is left to be written, and forgets it."""
+        """Registers a function that hands over its deferred writes and forgets them."""
         self._kept_back.append(left)
 
     def catch_up(self) -> None:
-        """Writes what was kept back. A constraint that it breaks is not the affair of the job that happens to run."""
+        """Runs the deferred writes. A constraint that one breaks is not the fault of the job that runs now."""
         if self._written != self.kept:
             self._written = self.kept
             for left in self._kept_back:
@@ -87,11 +88,11 @@ class OnConnection:
                     self._cursor.executemany(sql, rows)
 
     def changes(self) -> int:
-        """Grows with every row written or kept back."""
+        """A number that grows with every row written or deferred."""
         return self.db.total_changes() + self.kept
 
     def look(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-        """Reads without catching up, for whoever knows that nothing kept back is meant."""
+        """Reads without running deferred writes first, for rows that are never deferred."""
         return self._execute(sql, values).fetchall()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
@@ -99,7 +100,8 @@ class OnConnection:
         return self._execute(sql, values).fetchall()
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> None:
-        """A constraint is the job's own affair; every other error of the database is the whole batch's."""
+        """Runs a writing statement. A broken constraint is the job's own error; any other error of the database fails
+        the batch."""
         self.catch_up()
         try:
             self._execute(sql, values)
@@ -114,7 +116,7 @@ class OnConnection:
             raise translated(error) from error
 
     def count(self, sql: str, values: Sequence[Any] = ()) -> int:
-        """Executes a writing statement and says how many rows it changed."""
+        """Runs a writing statement and returns the number of rows it changed."""
         self.run(sql, values)
         return self.db.changes()
 
@@ -151,7 +153,7 @@ class FileConnections:
             self._disconnected()
 
     def _disconnected(self) -> None:
-        """With the last connection the handle goes: the writer's at the latest, unless somebody still reads."""
+        """Gives the handle back with the last connection: the writer's at the latest, unless somebody still reads."""
         with self._counting:
             self._connected -= 1
             if not self._connected:
@@ -172,7 +174,7 @@ class FileConnections:
                 self._disconnect_idle()
 
     def _disconnect_idle(self) -> None:
-        """Those that are too many; at the end all of them."""
+        """Disconnects idle readers beyond the limit; once closed, all of them."""
         while len(self._idle) > IDLE_READERS or self._refusal:
             try:
                 db = self._idle.pop()
@@ -212,7 +214,7 @@ class FileConnections:
 
 
 class MemoryConnection:
-    """A store that lives as long as the process; every statement waits for its turn."""
+    """A store in the memory of this process. Its one connection serves one statement at a time."""
 
     def __init__(self) -> None:
         self.path: Path | None = None
@@ -281,12 +283,12 @@ def _set_up(db: apsw.Connection, cache_kib: int, *, durable: bool) -> None:
 
 
 def _list_places(db: apsw.Connection) -> None:
-    """FTS5's list of where a term stands, read by recall. It belongs to the connection, not to the file."""
+    """Makes FTS5's list of the places of terms, which recall reads. It belongs to the connection, not to the file."""
     db.execute("CREATE VIRTUAL TABLE temp.places USING fts5vocab (main, terms, instance)").fetchall()
 
 
 def _use_wal(db: apsw.Connection) -> None:
-    """Switching to WAL does not wait by itself when another process is opening the same new file."""
+    """Switches to WAL. Retries, because the switch does not wait while another process opens the same new file."""
     deadline = time.monotonic() + BUSY_MS / 1000
     while True:
         try:
@@ -299,19 +301,19 @@ def _use_wal(db: apsw.Connection) -> None:
 
 
 _File = tuple[int, int]
-"""Device and number: however a path is spelt, they name the file."""
+"""Device and inode, which name a file however its path is spelt."""
 
 _lock = Lock()
 _open: dict[_File, list[FileIO]] = {}
-"""The handle of each file, once for every opening that has it."""
+"""The handle of each open file, once for every opening of it."""
 _inherited: dict[_File, list[FileIO]] = {}
-"""Of files that the parent had open when it forked. SQLite would take the parent's locks on them for those of this
-process, which therefore never opens them."""
+"""Files that the parent had open when it forked. SQLite would take the parent's locks on them for locks of this
+process, so they are never opened here."""
 
 
 def take(path: Path) -> FileIO:
-    """The handle of a file, which is made for its owner alone if it is not there. To be given back when everything else
-    that this opening has of the file is closed."""
+    """Takes the handle of a file, which is made (0600) if it is missing. Give it back after closing everything else
+    that this opening has of the file."""
     with _lock:
         file = _file(path.stat()) if path.exists() else None
         if file in _inherited:
@@ -335,15 +337,15 @@ def give_back(handle: FileIO) -> None:
 
 
 def never_close(connections: Iterable[apsw.Connection | None]) -> None:
-    """For a forked child. Connections that came over must not be closed there, or a log goes that others write to. They
-    are closed when nobody has them any more, and all of them when the driver is unloaded at the end: so neither is."""
+    """Keeps connections of the parent open in a forked child, where closing one would remove a log that others write
+    to. A reference to them and to the driver is leaked, because both close them at the end."""
     for kept in (apsw, *connections):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
 
 
 def _refuse_other_name(path: Path, first: Path) -> None:
-    """By a hard link a file would get a second log, and each opening would miss what the other wrote. A folder may have
-    been renamed since: its files have no second name by that."""
+    """Refuses a second name of an open file: by a hard link it would get a second log, and each opening would miss
+    the other's writes. A folder that was renamed gives its files no second name."""
     named = Path(os.path.realpath(path))
     elsewhere = first.parent.exists() and not named.parent.samefile(first.parent)
     if named.name != first.name or elsewhere:
@@ -361,7 +363,7 @@ def _open_or_make(path: str, flags: int) -> int:
 
 
 def _leave_to_parent() -> None:
-    """In a forked child."""
+    """Runs in a forked child."""
     global _lock
     _lock = Lock()
     _inherited.update(_open)

@@ -1,4 +1,4 @@
-"""Whole tables in pages and rows put as they were: for moving a store to another backend."""
+"""Whole tables in pages, and rows put unchanged, for moving a store to another backend."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ class CopyReads:
         ]
 
     def entries(self, space: UUID, after: int, limit: int) -> list[EntryRow]:
-        place = self._number_of(space) << NUMBER_BITS
+        base = self._number_of(space) << NUMBER_BITS
         rows = self._reader.rows(
             f"SELECT {HEAD} FROM entries WHERE entry > ? AND entry < ? ORDER BY entry LIMIT ?",
-            (place | after, place + (1 << NUMBER_BITS), limit),
+            (base | after, base + (1 << NUMBER_BITS), limit),
         )
         return list(map(EntryRow._make, rows))
 
     def revisions(self, space: UUID, after: tuple[int, int], limit: int) -> list[RevisionRow]:
-        place = self._number_of(space) << NUMBER_BITS
+        base = self._number_of(space) << NUMBER_BITS
         rows = self._reader.rows(
             f"""
             SELECT {REVISION}
@@ -70,7 +70,7 @@ class CopyReads:
              ORDER BY entry, revision
              LIMIT ?
             """,
-            (place | after[0], after[1], place + (1 << NUMBER_BITS), limit),
+            (base | after[0], after[1], base + (1 << NUMBER_BITS), limit),
         )
         return list(map(RevisionRow._make, rows))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from operator import attrgetter
 from uuid import UUID
 
-from holdfast.contracts.rows import EntryRow, MovedRow, PlacedRow, RevisionRow, Visible
+from holdfast.contracts.rows import EntryAddress, EntryRow, MovedRow, RevisionRow, Visible
 from holdfast.domain.ids import NUMBER_BITS
-from holdfast.storage.sqlite.connections import Reader, Row
+from holdfast.storage.sqlite.connections import Reader
 
 NUMBER_MASK = (1 << NUMBER_BITS) - 1
 
@@ -30,9 +30,6 @@ LIVE = f"""{_SHOWN}
    AND entries.trashed_us IS NULL"""
 
 _HIGHEST = (1 << 62) - 1
-
-_HEAD_ROW: Callable[[Row], EntryRow] = partial(tuple.__new__, EntryRow)
-"""EntryRow._make without its length check, a third of its price."""
 
 
 _BY_KEY = f"""
@@ -60,21 +57,21 @@ class EntryReads:
         return self._number_of(space), *masks(partitions, private), viewer, now
 
     def _heads(self, sql: str, values: Sequence[object]) -> list[EntryRow]:
-        return list(map(_HEAD_ROW, self._reader.rows(sql, values)))
+        return list(map(EntryRow._make, self._reader.rows(sql, values)))
 
     def by_key(self, visible: Visible, keys: Sequence[bytes]) -> list[EntryRow]:
-        """Sorted here: for the one row there nearly always is, SQLite's sorter would cost six times the read."""
+        """Sorted here: for one row, the usual case, SQLite's sorter takes six times as long as the read."""
         shown, found = self._shown(visible), []
         for key in keys:
             found += self._look(_BY_KEY, (*shown, key))
         if len(found) <= 1:
-            return [_HEAD_ROW(row) for row in found]
-        return sorted(map(_HEAD_ROW, found), key=attrgetter("seq"), reverse=True)
+            return [EntryRow._make(row) for row in found]
+        return sorted(map(EntryRow._make, found), key=attrgetter("seq"), reverse=True)
 
     def by_number(self, visible: Visible, number: int) -> EntryRow | None:
         shown = self._shown(visible)
         rows = self._reader.rows(_BY_NUMBER, (*shown, entry_number(shown[0], number)))
-        return _HEAD_ROW(rows[0]) if rows else None
+        return EntryRow._make(rows[0]) if rows else None
 
     def trashed_by_number(self, visible: Visible, number: int) -> EntryRow | None:
         shown = self._shown(visible)
@@ -183,13 +180,12 @@ class EntryReads:
         )
 
     def _moved(self, sql: str, values: Sequence[object]) -> list[MovedRow]:
-        """An entry without history (a cache row) keeps its birth as its former place."""
+        """An entry without history (a cache row) keeps its birth as its former position."""
         rows = self._reader.rows(sql, values)
         return [MovedRow(row[0] if row[0] is not None else row[6], EntryRow._make(row[1:])) for row in rows]
 
     def shown(self, visible: Visible, numbers: Sequence[int]) -> list[EntryRow]:
-        """By their numbers and no other index, which the list would lose against; joined it would cost three times as
-        much."""
+        """Uses the primary key alone: a join would take three times as long."""
         shown = self._shown(visible)
         return self._heads(
             f"""
@@ -208,7 +204,7 @@ class EntryReads:
         return self._with_flags(visible, 4, 4, limit)
 
     def _with_flags(self, visible: Visible, mask: int, flags: int, limit: int) -> list[EntryRow]:
-        """Goes through the rows as they lie: an index would fetch each of them by itself, at ten times the price."""
+        """Scans the rows of the space: an index would fetch each by itself, in ten times the time."""
         shown = self._shown(visible)
         return self._heads(
             f"""
@@ -302,8 +298,8 @@ class EntryReads:
     def kept_elsewhere(self, owner: bytes) -> int:
         return self._count("SELECT count(*) FROM entries WHERE owner = ? AND flags & 8", (owner,))
 
-    def expired(self, now: int, limit: int, without: Sequence[UUID] = ()) -> list[PlacedRow]:
-        return self._placed(
+    def expired(self, now: int, limit: int, without: Sequence[UUID] = ()) -> list[EntryAddress]:
+        return self._addresses(
             f"""
             SELECT spaces.id, entries.entry & {NUMBER_MASK}
               FROM entries
@@ -316,8 +312,8 @@ class EntryReads:
             (now, _ids(without), limit),
         )
 
-    def trashed_before(self, moment: int, limit: int, without: Sequence[UUID] = ()) -> list[PlacedRow]:
-        return self._placed(
+    def trashed_before(self, moment: int, limit: int, without: Sequence[UUID] = ()) -> list[EntryAddress]:
+        return self._addresses(
             f"""
             SELECT spaces.id, entries.entry & {NUMBER_MASK}
               FROM entries
@@ -330,20 +326,20 @@ class EntryReads:
             (moment, _ids(without), limit),
         )
 
-    def _placed(self, sql: str, values: Sequence[object]) -> list[PlacedRow]:
-        return [PlacedRow(UUID(bytes=row[0]), row[1]) for row in self._reader.rows(sql, values)]
+    def _addresses(self, sql: str, values: Sequence[object]) -> list[EntryAddress]:
+        return [EntryAddress(UUID(bytes=row[0]), row[1]) for row in self._reader.rows(sql, values)]
 
     def by_numbers(self, space: UUID, numbers: Sequence[int]) -> list[EntryRow]:
-        place = self._number_of(space)
+        space_number = self._number_of(space)
         found: list[EntryRow] = []
         for number in numbers:
             found += self._heads(
-                f"SELECT {HEAD} FROM entries WHERE entries.entry = ?", (entry_number(place, number),)
+                f"SELECT {HEAD} FROM entries WHERE entries.entry = ?", (entry_number(space_number, number),)
             )
         return found
 
     def sealed_with(self, space: UUID, key_id: int, after: int, limit: int) -> list[EntryRow]:
-        place = self._number_of(space)
+        space_number = self._number_of(space)
         return self._heads(
             f"""
             SELECT {HEAD}
@@ -354,11 +350,11 @@ class EntryReads:
              ORDER BY entries.entry
              LIMIT ?4
             """,
-            (entry_number(place, after), entry_number(place + 1, 0), key_id, limit),
+            (entry_number(space_number, after), entry_number(space_number + 1, 0), key_id, limit),
         )
 
     def revisions_sealed_with(self, space: UUID, key_id: int, limit: int) -> list[RevisionRow]:
-        place = self._number_of(space)
+        space_number = self._number_of(space)
         return self._revisions(
             f"""
             SELECT {REVISION}
@@ -368,7 +364,7 @@ class EntryReads:
                AND revisions.key_id = ?3
              LIMIT ?4
             """,
-            (entry_number(place, 0), entry_number(place + 1, 0), key_id, limit),
+            (entry_number(space_number, 0), entry_number(space_number + 1, 0), key_id, limit),
         )
 
     def revisions_of(self, space: UUID, number: int) -> list[RevisionRow]:
@@ -394,5 +390,5 @@ def _ids(spaces: Sequence[UUID]) -> str:
     return json.dumps([space.hex for space in spaces])
 
 
-def entry_number(place: int, number: int) -> int:
-    return place << NUMBER_BITS | number
+def entry_number(space_number: int, number: int) -> int:
+    return space_number << NUMBER_BITS | number

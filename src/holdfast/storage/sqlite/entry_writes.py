@@ -1,4 +1,4 @@
-"""Writing entries, their superseded revisions and their labels."""
+"""Writes of entries, their superseded revisions and their labels."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _LABEL = "INSERT INTO labels (space, label, seq, entry) VALUES (?, ?, ?, ?)"
 
 
 class EntryWrites(EntryReads):
-    """New entries are kept back and written together, as if no number or key of theirs were taken: it hardly ever is.
-    If one is, the batch is undone and its jobs run again with every entry written at once."""
+    """Defers new entries and writes them together, on the likely assumption that their numbers and keys are free. If
+    one is not, the batch is undone and its jobs run again, with every entry written at once."""
 
     def __init__(self, tx: OnConnection, number_of: Callable[[UUID], int]) -> None:
         super().__init__(tx, number_of)
@@ -37,23 +37,23 @@ class EntryWrites(EntryReads):
         return EntryReads.by_key(self, visible, keys)
 
     def insert(self, space: UUID, row: EntryRow) -> bool:
-        place = self._number_of(space)
-        entry = entry_number(place, row[0])
+        space_number = self._number_of(space)
+        entry = entry_number(space_number, row[0])
         if self._tx.at_once:
-            return self._insert_at_once(place, entry, row)
+            return self._insert_at_once(space_number, entry, row)
         self._tx.kept += 1
-        self._new.append((entry, place, *row[1:]))
+        self._new.append((entry, space_number, *row[1:]))
         self._new_keys.add(row.key)
-        self._labels += _label_rows(place, entry, row)
+        self._labels += _label_rows(space_number, entry, row)
         return True
 
-    def _insert_at_once(self, place: int, entry: int, row: EntryRow) -> bool:
+    def _insert_at_once(self, space_number: int, entry: int, row: EntryRow) -> bool:
         try:
-            inserted = self._tx.count(_INSERT_IF_FREE, (entry, place, *row[1:]))
+            inserted = self._tx.count(_INSERT_IF_FREE, (entry, space_number, *row[1:]))
         except Conflict:
             raise Conflict("An entry with this key exists already; read it again and retry.") from None
         if inserted:
-            self._tx.run_many(_LABEL, _label_rows(place, entry, row))
+            self._tx.run_many(_LABEL, _label_rows(space_number, entry, row))
         return inserted > 0
 
     def _left(self) -> list[Batch]:
@@ -68,8 +68,8 @@ class EntryWrites(EntryReads):
         self.restate(space, row)
 
     def restate(self, space: UUID, row: EntryRow) -> None:
-        place = self._number_of(space)
-        entry = entry_number(place, row.number)
+        space_number = self._number_of(space)
+        entry = entry_number(space_number, row.number)
         old = self._tx.rows("SELECT labels, seq FROM entries WHERE entry = ?", (entry,))
         try:
             self._tx.run(
@@ -85,15 +85,15 @@ class EntryWrites(EntryReads):
         except Conflict:
             raise Conflict("A live entry with this key exists already; rename or remove it first.") from None
         for labels, seq in old:
-            self._unlabel(place, entry, labels, seq)
+            self._unlabel(space_number, entry, labels, seq)
         if row.trashed_us is None:
-            self._tx.run_many(_LABEL, _label_rows(place, entry, row))
+            self._tx.run_many(_LABEL, _label_rows(space_number, entry, row))
 
-    def _unlabel(self, place: int, entry: int, labels: bytes, seq: int) -> None:
+    def _unlabel(self, space_number: int, entry: int, labels: bytes, seq: int) -> None:
         for label in _split(labels):
             self._tx.run(
                 "DELETE FROM labels WHERE space = ? AND label = ? AND seq = ? AND entry = ?",
-                (place, label, seq, entry),
+                (space_number, label, seq, entry),
             )
 
     def add_revision(self, space: UUID, row: RevisionRow) -> None:
@@ -112,27 +112,29 @@ class EntryWrites(EntryReads):
         )
 
     def delete(self, space: UUID, numbers: Sequence[int]) -> int:
-        place = self._number_of(space)
+        space_number = self._number_of(space)
         deleted = 0
         for number in numbers:
-            entry = entry_number(place, number)
+            entry = entry_number(space_number, number)
             for labels, seq in self._tx.rows("SELECT labels, seq FROM entries WHERE entry = ?", (entry,)):
-                self._unlabel(place, entry, labels, seq)
+                self._unlabel(space_number, entry, labels, seq)
             self._tx.run("DELETE FROM revisions WHERE entry = ?", (entry,))
             deleted += self._tx.count("DELETE FROM entries WHERE entry = ?", (entry,))
         return deleted
 
     def delete_space(self, space: UUID) -> int:
-        place = self._number_of(space)
-        first, last = entry_number(place, 0), entry_number(place + 1, 0)
-        self._tx.run("DELETE FROM labels WHERE space = ?", (place,))
+        space_number = self._number_of(space)
+        first, last = entry_number(space_number, 0), entry_number(space_number + 1, 0)
+        self._tx.run("DELETE FROM labels WHERE space = ?", (space_number,))
         self._tx.run("DELETE FROM revisions WHERE entry > ? AND entry < ?", (first, last))
         return self._tx.count("DELETE FROM entries WHERE entry > ? AND entry < ?", (first, last))
 
 
-def _label_rows(place: int, entry: int, row: EntryRow) -> list[Row]:
+def _label_rows(space_number: int, entry: int, row: EntryRow) -> list[Row]:
     seq, labels = row.seq, row.labels
-    return [(place, labels[at : at + LABEL_BYTES], seq, entry) for at in range(0, len(labels), LABEL_BYTES)]
+    return [
+        (space_number, labels[at : at + LABEL_BYTES], seq, entry) for at in range(0, len(labels), LABEL_BYTES)
+    ]
 
 
 def _split(labels: bytes) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Translates what SQLite says into the product's errors; the only place that does."""
+"""Translates the errors of SQLite into errors of the product; the only place that does."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def translated(error: apsw.Error) -> HoldfastError:
 
 
 def _code(error: apsw.Error) -> int | None:
-    """What exactly went wrong; the types of apsw do not name it."""
+    """The extended error code, which the types of apsw do not name."""
     return getattr(error, "extendedresult", None)

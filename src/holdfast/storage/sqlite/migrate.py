@@ -1,4 +1,4 @@
-"""Brings a file to today's schema: once, under a lock, with a copy made first; refuses a file from the future."""
+"""Brings a file to today's schema: once, under a lock, after a copy was made. Refuses a file from the future."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ import apsw
 from holdfast.contracts.rows import STORE, KeyRow
 from holdfast.disk import on_disk
 from holdfast.domain.errors import Backend
+from holdfast.storage.migrations import Step, read_steps
 from holdfast.storage.sqlite.connections import BUSY_MS, Connections, OnConnection
 from holdfast.storage.sqlite.errors import translated
 from holdfast.storage.sqlite.keys import KeyReads
-from holdfast.storage.sqlite.migrations import Step, steps
 from holdfast.storage.sqlite.secure_erase import copy_before_upgrade
 
 APPLICATION_ID = 0x486F6C64
-"""`Hold`: how `file(1)` and we know our own."""
+"""`Hold`, by which `file(1)` and `look_first` recognise a store."""
 
 log = logging.getLogger("holdfast")
+
+
+def steps() -> list[Step]:
+    return read_steps("holdfast.storage.sqlite")
 
 
 def migrate(connections: Connections, todo: list[Step] | None = None) -> None:
@@ -43,8 +47,8 @@ def migrate(connections: Connections, todo: list[Step] | None = None) -> None:
 
 
 def look_first(path: Path, check: Callable[[list[KeyRow]], None] | None) -> None:
-    """Looks at an existing file without touching it: what is not ours, is from the future, or is sealed with another
-    key stays as it is."""
+    """Looks at an existing file without changing it. Refuses a file that is not a store or is from the future; `check`
+    gets the store's own keys and may refuse too."""
     with on_disk(path):
         if not path.exists() or path.stat().st_size == 0:
             return
@@ -62,7 +66,7 @@ def look_first(path: Path, check: Callable[[list[KeyRow]], None] | None) -> None
 
 
 def open_untouched(path: Path) -> apsw.Connection:
-    """Without a write-ahead log nobody writes, and `immutable` keeps SQLite from leaving files of its own."""
+    """Opens a file for reading without leaving files beside it: `immutable` is safe where no write-ahead log exists."""
     alone = "" if path.with_name(path.name + "-wal").exists() else "&immutable=1"
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     db = apsw.Connection(f"file:{quote(str(path.absolute()))}?mode=ro{alone}", flags=flags)
@@ -82,7 +86,7 @@ def _refuse_foreign(db: apsw.Connection) -> None:
 
 
 def _apply(db: apsw.Connection, path: Path | None, todo: list[Step], newest: int) -> None:
-    """Runs inside the transaction: another process may have been quicker, so the version is looked at again."""
+    """Runs inside the transaction. Reads the version again, because another process may have been quicker."""
     version = _version(db)
     if version >= newest:
         return
@@ -96,7 +100,7 @@ def _apply(db: apsw.Connection, path: Path | None, todo: list[Step], newest: int
 
 
 def _copy(path: Path, newest: int) -> None:
-    """A second connection reads the state before the upgrade, which is still uncommitted."""
+    """Copies the file through a second connection, which does not see the uncommitted upgrade."""
     target = copy_before_upgrade(path, newest)
     log.warning(
         "upgrading the memory file to schema %d; a copy of it stays in %s until something is purged",

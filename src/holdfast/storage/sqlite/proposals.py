@@ -1,4 +1,4 @@
-"""What waits for a person's yes."""
+"""Proposals."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _NEWER = """entries.space = ?1
    AND entries.seq > ?2
    AND entries.trashed_us IS NULL
    AND entries.length > 0"""
-"""Every room by its number, so that the index by room and sequence is used."""
+"""Names every partition by its number, so that the index by partition and sequence is used."""
 
 
 class OutlineReads:
@@ -50,11 +50,11 @@ class OutlineReads:
         return list(map(EntryRow._make, rows))
 
     def labelled(self, space: UUID, labels: Sequence[bytes]) -> list[int]:
-        place = self._number_of(space)
+        base = self._number_of(space)
         found: set[int] = set()
         for label in labels:
             rows = self._reader.rows(
-                f"SELECT entry & {NUMBER_MASK} FROM labels WHERE space = ? AND label = ?", (place, label)
+                f"SELECT entry & {NUMBER_MASK} FROM labels WHERE space = ? AND label = ?", (base, label)
             )
             found.update(number for (number,) in rows)
         return list(found)
@@ -69,11 +69,11 @@ class DerivedReads:
         self._number_of = number_of
 
     def of(self, space: UUID, model: int, numbers: Sequence[int] | None = None) -> list[DerivedRow]:
-        place = self._number_of(space) << NUMBER_BITS
+        base = self._number_of(space) << NUMBER_BITS
         if numbers is None:
             return self._rows(
                 f"SELECT {_COLUMNS} FROM derived WHERE entry > ?1 AND entry < ?2 AND model = ?3",
-                (place, place + (1 << NUMBER_BITS), model),
+                (base, base + (1 << NUMBER_BITS), model),
             )
         return self._rows(
             f"""
@@ -81,7 +81,7 @@ class DerivedReads:
               FROM json_each(?1) AS wanted
              CROSS JOIN derived ON derived.entry = wanted.value AND derived.model = ?2
             """,
-            (str([place | number for number in numbers]), model),
+            (str([base | number for number in numbers]), model),
         )
 
     def progress(self, model: int, space: UUID) -> int:
@@ -139,10 +139,10 @@ class DerivedReads:
         return int(rows[0][0])
 
     def sealed_with(self, space: UUID, key_id: int, limit: int) -> list[DerivedRow]:
-        place = self._number_of(space) << NUMBER_BITS
+        base = self._number_of(space) << NUMBER_BITS
         return self._rows(
             f"SELECT {_COLUMNS} FROM derived WHERE entry > ?1 AND entry < ?2 AND key_id = ?3 LIMIT ?4",
-            (place, place + (1 << NUMBER_BITS), key_id, limit),
+            (base, base + (1 << NUMBER_BITS), key_id, limit),
         )
 
     def _rows(self, sql: str, values: Sequence[object]) -> list[DerivedRow]:
@@ -180,13 +180,13 @@ class DerivedWrites(DerivedReads):
         )
 
     def drop(self, space: UUID, numbers: Sequence[int]) -> None:
-        place = self._number_of(space) << NUMBER_BITS
+        base = self._number_of(space) << NUMBER_BITS
         for number in numbers:
-            self._tx.run("DELETE FROM derived WHERE entry = ?", (place | number,))
+            self._tx.run("DELETE FROM derived WHERE entry = ?", (base | number,))
 
     def drop_space(self, space: UUID) -> None:
-        place = self._number_of(space) << NUMBER_BITS
-        self._tx.run("DELETE FROM derived WHERE entry > ? AND entry < ?", (place, place + (1 << NUMBER_BITS)))
+        base = self._number_of(space) << NUMBER_BITS
+        self._tx.run("DELETE FROM derived WHERE entry > ? AND entry < ?", (base, base + (1 << NUMBER_BITS)))
 
     def drop_model(self, model: int, limit: int) -> int:
         dropped = self._tx.count(

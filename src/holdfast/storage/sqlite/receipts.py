@@ -1,4 +1,4 @@
-"""What idempotency keys were answered."""
+"""Receipts: answers to idempotency keys."""
 
 from __future__ import annotations
 

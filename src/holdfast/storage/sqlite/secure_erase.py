@@ -1,8 +1,8 @@
-"""Leaving no byte behind: deleted words are merged out of the index, the unused space of pages is cleared, copies made
-before upgrades go, and the write-ahead log is emptied.
+"""Secure erasure: deleted terms are merged out of the index, the unused space of pages is cleared, copies made before
+upgrades go, and the write-ahead log is emptied.
 
-`secure_delete` zeroes what is deleted, but when SQLite moves a row to another page it leaves the old copy in the page's
-unused space. That space belongs to no row, so it can be cleared in the file itself while nobody writes."""
+`secure_delete` zeroes deleted rows, but when SQLite moves a row to another page, the old copy stays in the unused
+space of the first page. That space belongs to no row, so it can be cleared in the file itself while nobody writes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ import apsw
 MERGE_PAGES = 200
 CHUNK_PAGES = 256
 _LEAF_OR_INTERIOR = {2: 12, 5: 12, 10: 8, 13: 8}
-"""Kinds of b-tree pages with the size of their header."""
+"""Kinds of b-tree pages, with the sizes of their headers."""
 _FILE_HEADER = 100
 
 log = logging.getLogger("holdfast")
 
 
 def merge_slice(db: apsw.Connection) -> bool:
-    """One step of merging the index into a single segment, which drops deleted terms; True when none is left."""
+    """Merges the index one step towards a single segment, which drops deleted terms; True when none is left."""
     before = db.total_changes()
     db.execute("INSERT INTO terms (terms, rank) VALUES ('merge', ?)", (-MERGE_PAGES,)).fetchall()
     return db.total_changes() - before < 2
@@ -57,8 +57,8 @@ def copies_before_upgrades(path: Path) -> list[Path]:
 
 
 def _remove_copies(path: Path) -> OSError | None:
-    """A copy made before an upgrade would keep what a purge removes. What is in the way of one is told, and stops
-    nothing else from being erased."""
+    """Removes copies made before upgrades, which would keep purged rows. One that cannot be removed is logged and
+    stops nothing else."""
     obstacle = None
     for copy in copies_before_upgrades(path):
         try:
@@ -78,8 +78,8 @@ def _empty_log(db: apsw.Connection) -> bool:
 
 
 def _clear_unused_space(db: apsw.Connection, path: Path, file: FileIO) -> bool:
-    """Holds the write lock on an empty log: the file is then the whole truth, and nobody changes it. The commit at the
-    end tells every other connection to drop its cached pages, which still hold what was cleared."""
+    """Holds the write lock on an empty log: the file is then complete, and nobody changes it. The commit at the end
+    makes every other connection drop its cached pages, which still hold the cleared bytes."""
     db.execute("BEGIN IMMEDIATE").fetchall()
     try:
         if path.with_name(path.name + "-wal").stat().st_size:
@@ -97,7 +97,7 @@ def _clear_unused_space(db: apsw.Connection, path: Path, file: FileIO) -> bool:
 
 
 def _clear_pages(file: FileIO, size: int) -> int:
-    """Zeroes the gap between a page's cell pointers and its cells wherever something is left in it."""
+    """Zeroes the gap between a page's cell pointers and its cells wherever a byte is left in it."""
     cleared = number = 0
     file.seek(0)
     while chunk := file.read(size * CHUNK_PAGES):
@@ -116,7 +116,7 @@ def _clear_pages(file: FileIO, size: int) -> int:
 
 
 def _gap(page: bytes, header: int) -> tuple[int, int] | None:
-    """Where the unused space of a b-tree page lies, if it is not clean; None for every other page."""
+    """The range of unused space of a b-tree page, if it is not clean; None for every other page."""
     header_size = _LEAF_OR_INTERIOR.get(page[header])
     if header_size is None:
         return None

@@ -1,4 +1,4 @@
-"""Spaces, their counts, and the small numbers SQLite knows them by."""
+"""Spaces, their counts, and the small numbers that stand for them in SQLite."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ import json
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
+from holdfast.bounded_cache import BoundedCache
 from holdfast.contracts.rows import SpaceCounts, SpaceRow, SpaceState
 from holdfast.storage.sqlite.connections import Batch, OnConnection, Reader, Row
 
 KNOWN_SPACES = 100_000
 NOWHERE = 0
-"""The number of a space that is not stored: no row has it."""
+"""The number of a space that is not stored; no row has it."""
 
 _COLUMNS = "id, kind, name, owner, listed, key_id, created_us, sealed"
 
 
 class SpaceNumbers:
-    """Space id to number. A number is never given again, so what is once committed stays true."""
+    """Maps space ids to numbers. A number is never reused, so a committed one can be cached."""
 
     __slots__ = ("_known", "_reader")
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._known: dict[int, int] = {}
+        self._known: BoundedCache[int, int] = BoundedCache(KNOWN_SPACES)
 
     def __call__(self, space: UUID) -> int:
         number = self._known.get(space.int)
@@ -32,8 +33,6 @@ class SpaceNumbers:
             if not rows:
                 return NOWHERE
             number = int(rows[0][0])
-            if len(self._known) >= KNOWN_SPACES:
-                self._known.clear()
             self._known[space.int] = number
         return number
 
@@ -91,8 +90,8 @@ class SpaceReads:
 
 
 class SpaceWrites(SpaceReads):
-    """Counts on in memory while a batch writes: the row of a space is read once and written once, with the commit or
-    before someone looks at it."""
+    """Counts in memory while a batch writes: the row of a space is read once, and written once with the commit or
+    before the next read of it."""
 
     def __init__(self, tx: OnConnection, number_of: Callable[[UUID], int]) -> None:
         super().__init__(tx)
@@ -108,27 +107,30 @@ class SpaceWrites(SpaceReads):
         )
 
     def advance(self, space: UUID, *, entries: int, indexed: int, length: int) -> SpaceCounts | None:
-        place = self._number_of(space)
-        counts: Sequence[int] | None = self._counted.get(place)
-        if counts is None:
-            rows = self._tx.look(_COUNTS, (place,))
+        number = self._number_of(space)
+        before = self._counted.get(number)
+        if before is None:
+            rows = self._tx.look(_COUNTS, (number,))
             if not rows:
                 return None
-            counts = rows[0]
-        seq, held, in_index, terms, key_id = counts
-        after: SpaceCounts = _tuple(
-            SpaceCounts, (seq + 1, held + entries, in_index + indexed, terms + length, key_id)
+            before = SpaceCounts._make(rows[0])
+        after = SpaceCounts(
+            seq=before.seq + 1,
+            entries=before.entries + entries,
+            indexed=before.indexed + indexed,
+            length=before.length + length,
+            key_id=before.key_id,
         )
         if self._tx.at_once:
-            self._tx.run(_SET_COUNTS, (place, *after[:4]))
-            return after
-        self._tx.kept += 1
-        self._counted[place] = after
+            self._tx.run(_SET_COUNTS, (number, *after[:4]))
+        else:
+            self._tx.kept += 1
+            self._counted[number] = after
         return after
 
     def _left(self) -> list[Batch]:
         counted, self._counted = self._counted, {}
-        rows = [(place, *counts[:4]) for place, counts in counted.items()]
+        rows = [(number, *counts[:4]) for number, counts in counted.items()]
         return [(_SET_COUNTS, rows)] if rows else []
 
     def recount(self, space: UUID, *, entries: int, indexed: int, length: int) -> None:
@@ -159,8 +161,6 @@ class SpaceWrites(SpaceReads):
 
 _COUNTS = "SELECT seq, entries, indexed, length, key_id FROM spaces WHERE space = ?"
 _SET_COUNTS = "UPDATE spaces SET seq = ?2, entries = ?3, indexed = ?4, length = ?5 WHERE space = ?1"
-_tuple = tuple.__new__
-"""Makes a named tuple without the function Python puts before it, at half its price."""
 
 
 def _one(rows: list[Row]) -> SpaceRow | None:

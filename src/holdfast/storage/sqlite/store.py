@@ -1,4 +1,4 @@
-"""The SQLite store: readers, the writer, and the contracts they fulfil."""
+"""The SQLite store: the reads, and the writer."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import TypeVar
 import apsw
 
 from holdfast.contracts.rows import KeyRow
-from holdfast.contracts.storage import Answer, Job
+from holdfast.contracts.storage import Transaction
 from holdfast.disk import on_disk
+from holdfast.settings import Settings
 from holdfast.storage.sqlite.access import GrantReads, MemberReads, RuleReads
 from holdfast.storage.sqlite.agents import AgentReads
 from holdfast.storage.sqlite.audit import AuditReads
@@ -53,7 +54,7 @@ class SqliteStore:
         self.models = ModelReads(connections)
         self.copies = CopyReads(connections, number_of)
         self.ahead = None
-        self.lexicon = None
+        self.word_table = None
         self.vectors = None
         self.leases = None
         self.spaces = SpaceReads(connections)
@@ -68,22 +69,14 @@ class SqliteStore:
         self.audit = AuditReads(connections)
 
     @property
-    def crowded(self) -> bool:
-        """A memory store has one connection, on which a reader would see what is not committed yet."""
-        return self._writer.crowd > 1 and self._connections.path is not None
-
-    @property
     def unclean(self) -> bool:
         return self._writer.unclean
 
-    def submit(self, job: Job[T]) -> Future[T]:
-        return self._writer.submit(job)
+    def submit(self, run: Callable[[Transaction], T]) -> Future[T]:
+        return self._writer.submit(run)
 
-    def submit_to(self, job: Job[T], answer: Answer[T]) -> None:
-        self._writer.submit_to(job, answer)
-
-    def write(self, job: Job[T]) -> T:
-        return self._writer.write(job)
+    def write(self, run: Callable[[Transaction], T]) -> T:
+        return self._writer.write(run)
 
     def tidy(self) -> bool:
         try:
@@ -100,15 +93,23 @@ class SqliteStore:
 def open_file(
     path: Path, *, durable: bool = True, check: Callable[[list[KeyRow]], None] | None = None
 ) -> SqliteStore:
-    """Opens or makes the file. `check` sees the store's own keys before anything is changed, and may refuse."""
+    """Opens or makes a file. `check` sees the store's own keys before anything is changed, and may refuse."""
     look_first(path, check)
     with on_disk(path):
         return SqliteStore(FileConnections(path, durable=durable))
 
 
+def open_memory() -> SqliteStore:
+    return SqliteStore(MemoryConnection())
+
+
+def open_store(settings: Settings, file: Path | None, check: Callable[[list[KeyRow]], None]) -> SqliteStore:
+    return open_memory() if file is None else open_file(file, durable=settings.durable, check=check)
+
+
 @contextmanager
 def looking(path: Path) -> Iterator[tuple[KeyReads, EntryReads]]:
-    """Keys and entries of a file that stays as it is."""
+    """Lends the keys and entries of a file for reading without changing it."""
     db = open_untouched(path)
     try:
         reader = OnConnection(db)
@@ -117,7 +118,3 @@ def looking(path: Path) -> Iterator[tuple[KeyReads, EntryReads]]:
         raise translated(error) from error
     finally:
         db.close()
-
-
-def open_memory() -> SqliteStore:
-    return SqliteStore(MemoryConnection())

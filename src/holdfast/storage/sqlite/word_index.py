@@ -1,5 +1,5 @@
-"""The word index: blind terms in FTS5. Rows are collected while jobs run and written once, in order, before the
-commit: out of order FTS5 starts a new segment for every row."""
+"""The word index: blind terms in FTS5. Rows are collected while jobs run and written in order before the commit: out
+of order, FTS5 starts a new segment for every row."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _NOTHING = IndexText("", "", "", "")
 
 
 MOST_PLACES = 65_536
-"""A word that stands in so many places tells little; past them it is not followed, so that a huge space stays quick."""
+"""The most places of a word that are read. A word with more tells little, and a huge space stays fast."""
 
 MERGED_SEGMENTS = 2
-"""So many of one level are merged when the store is tidied; FTS5 itself waits for four."""
+"""The number of segments of one level that tidying merges; FTS5 itself waits for four."""
 MERGED_PAGES = 64
-"""Written in one step of tidying, in a few milliseconds."""
+"""Pages written in one step of tidying, in a few milliseconds."""
 
 _NUMBER, _FIELD = 1 << PLACE_NUMBER_SHIFT, 1 << PLACE_FIELD_SHIFT
 
@@ -35,7 +35,7 @@ SELECT wanted.key,
                    AND doc BETWEEN ?2 AND ?3
                  LIMIT {MOST_PLACES}))
   FROM json_each(?1) AS wanted"""
-"""All terms at once: FTS5 prepares a statement of its own whenever its list is opened."""
+"""All terms at once, because FTS5 prepares a statement whenever its list is opened."""
 
 _PLACES_IN = f"""
 SELECT (SELECT group_concat(place)
@@ -46,37 +46,37 @@ SELECT (SELECT group_concat(place)
                  LIMIT {MOST_PLACES}))
   FROM json_each(?1) AS wanted
  ORDER BY wanted.key"""
-"""Each term with the numbers that its space begins and ends with."""
+"""Each term with the first and last number of its space."""
 
 
 class TermReads:
-    """`temp.places` is FTS5's own list of where a term stands; every connection has it."""
+    """Reads `temp.places`, FTS5's list of the places of terms, which every connection has."""
 
     def __init__(self, reader: Reader, number_of: Callable[[UUID], int]) -> None:
         self._reader = reader
         self._number_of = number_of
 
     def places(self, space: UUID, terms: Sequence[str]) -> list[str]:
-        place = self._number_of(space)
-        first, last = place << NUMBER_BITS, (place + 1 << NUMBER_BITS) - 1
+        space_number = self._number_of(space)
+        first, last = space_number << NUMBER_BITS, (space_number + 1 << NUMBER_BITS) - 1
         rows = self._reader.rows(_PLACES, (json.dumps(terms), first, last)) if terms else []
         found: dict[int, str | None] = dict(rows)
         return [found[at] or "" for at in range(len(terms))]
 
-    def places_in(self, asked: Sequence[tuple[UUID, Sequence[str]]]) -> list[list[str]]:
-        wanted: list[tuple[str, int, int]] = []
-        for space, terms in asked:
-            place = self._number_of(space)
-            first, last = place << NUMBER_BITS, (place + 1 << NUMBER_BITS) - 1
-            wanted += ((term, first, last) for term in terms)
-        found = iter(self._reader.rows(_PLACES_IN, (json.dumps(wanted),)) if wanted else ())
-        return [[next(found)[0] or "" for _ in terms] for _, terms in asked]
+    def places_in(self, requests: Sequence[tuple[UUID, Sequence[str]]]) -> list[list[str]]:
+        lookups: list[tuple[str, int, int]] = []
+        for space, terms in requests:
+            space_number = self._number_of(space)
+            first, last = space_number << NUMBER_BITS, (space_number + 1 << NUMBER_BITS) - 1
+            lookups += ((term, first, last) for term in terms)
+        found = iter(self._reader.rows(_PLACES_IN, (json.dumps(lookups),)) if lookups else ())
+        return [[next(found)[0] or "" for _ in terms] for _, terms in requests]
 
 
 def merge_some(db: apsw.Connection) -> bool:
-    """Merges the index a little; True when more is left. A word is looked up in every segment, and every commit begins
-    a new one. Two of about a size are made one, so that each term is rewritten a few times at most, however the index
-    grows."""
+    """Merges the index a little; True when more is left. A lookup reads every segment, and every commit begins a new
+    one. Two segments of similar size become one, so that each term is rewritten a few times at most, however the
+    index grows."""
     if not db.execute("SELECT 1 FROM terms_config WHERE k = 'usermerge'").fetchall():
         db.execute("INSERT INTO terms (terms, rank) VALUES ('usermerge', ?)", (MERGED_SEGMENTS,)).fetchall()
     before = db.total_changes()
@@ -97,16 +97,16 @@ class TermWrites:
         self._job[entry] = text, replaces or (before is not None and before[1])
 
     def drop(self, space: UUID, numbers: Sequence[int]) -> None:
-        place = self._number_of(space) << NUMBER_BITS
+        base = self._number_of(space) << NUMBER_BITS
         for number in numbers:
-            self._job[place | number] = _NOTHING, True
+            self._job[base | number] = _NOTHING, True
 
     def drop_space(self, space: UUID) -> None:
-        place = self._number_of(space)
-        """Asks the index itself what it holds: the entries may be gone already."""
+        space_number = self._number_of(space)
+        """Reads the numbers from the index itself, because the entries may be gone already."""
         rows = self._tx.rows(
             "SELECT id FROM terms_docsize WHERE id > ? AND id < ?",
-            (place << NUMBER_BITS, (place + 1) << NUMBER_BITS),
+            (space_number << NUMBER_BITS, (space_number + 1) << NUMBER_BITS),
         )
         for (entry,) in rows:
             self._job[entry] = _NOTHING, True
@@ -119,7 +119,7 @@ class TermWrites:
         self._job.clear()
 
     def flush(self) -> None:
-        """In the order of entries. Most are new: those up to the next that replaces one are written together."""
+        """Writes in the order of entries. New ones, up to the next that replaces one, go together."""
         new: list[tuple[int | str, ...]] = []
         for entry, (text, replaces) in sorted(self._kept.items()):
             if replaces:

@@ -1,44 +1,44 @@
-"""Jobs on their way to the writer, and callers on their way back.
+"""The queue of jobs to the writer, and the wake-up of their callers.
 
-The driver lets go of the interpreter at every statement. A crowd of callers awake at the same time would take it away
-each time, which costs more than the writing; so the writer starts once they all wait, and they wake one by one."""
+The driver releases the interpreter at every statement. Many awake callers would take it each time, which costs more
+than the writing. So the writer starts once they all wait, and they wake one by one."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from threading import Condition, Lock, get_ident, main_thread
 from typing import Any
 
-from holdfast.contracts.storage import Answer, Job
+from holdfast.contracts.storage import Transaction
 from holdfast.domain.errors import Unavailable
 from holdfast.storage.sqlite.errors import CLOSED
 
 BATCH = 256
 GATHER_SECONDS = 0.001
 HEAL_SECONDS = 1.0
-"""How soon it is looked whether somebody failed to wake the next one."""
+"""The pause between checks for a caller that failed to wake the next one."""
 
 
 class Task:
-    """A job and who waits for it: an answer to be given, a thread at a lock (which costs a fraction of a future), or
-    nobody."""
+    """A job, and the future or the thread that waits for it. Waiting at a lock costs a fraction of a future."""
 
     __slots__ = (
-        "answer",
         "committed",
         "erases",
         "erases_later",
         "error",
-        "job",
+        "future",
         "lock",
         "result",
+        "run",
         "wakes_next",
     )
 
-    def __init__(self, job: Job[Any], answer: Answer[Any] | None = None) -> None:
-        self.job = job
-        self.answer = answer
+    def __init__(self, run: Callable[[Transaction], Any], future: Future[Any] | None = None) -> None:
+        self.run = run
+        self.future = future
         self.lock: Lock | None = None
         self.wakes_next = False
         self.result: Any = None
@@ -48,7 +48,8 @@ class Task:
         self.erases_later = False
 
     def make_wait(self) -> None:
-        """The calling thread is going to wait. The main one may be interrupted, so nobody's waking hangs on it."""
+        """Makes the calling thread wait at a lock. The main thread may be interrupted, so it wakes no other
+        caller."""
         self.lock = Lock()
         self.lock.acquire()
         self.wakes_next = get_ident() != main_thread().ident
@@ -56,16 +57,16 @@ class Task:
     def resolve(self) -> None:
         if self.lock is not None:
             self.lock.release()
-        elif self.answer is None or not self.answer.set_running_or_notify_cancel():
-            return  # who waited has gone; what was written stays
+        elif self.future is None or not self.future.set_running_or_notify_cancel():
+            return  # cancelled; what was written stays
         elif self.error is None:
-            self.answer.set_result(self.result)
+            self.future.set_result(self.result)
         else:
-            self.answer.set_exception(self.error)
+            self.future.set_exception(self.error)
 
 
 class Line:
-    """Tasks that wait to be written, first come first."""
+    """The tasks that wait to be written, first come first."""
 
     def __init__(self) -> None:
         self._tasks: list[Task] = []
@@ -93,8 +94,8 @@ class Line:
                 self._enough.notify()
 
     def gather(self, crowd: int, patience: float | None) -> bool:
-        """Waits for a task, and then for as many as came lately while they keep coming: callers just answered are about
-        to write again, and each that still comes saves an fsync. False when there is none."""
+        """Waits for a task, then for about as many as came lately: callers just answered are about to write again,
+        and each that joins saves an fsync. False when there is no task."""
         with self._lock:
             self._wait_for(1, patience)
             seen = 0
@@ -114,16 +115,16 @@ class Line:
             return taken
 
     def close(self, refusal: str = CLOSED) -> None:
-        """From now on whoever comes is told this."""
+        """Refuses every later task with this message."""
         with self._lock:
             self._refusal = self._refusal or refusal
             self._enough.notify()
 
 
 class Answers:
-    """Callers to be woken. Each wakes the next as soon as it runs, so that no two contend for the interpreter. One that
-    ends before it does leaves that to the writer, which looks when the next batch is done and while it has nothing to
-    do: to wait with a timeout would cost every caller more."""
+    """Callers to be woken. Each wakes the next as soon as it runs, so that no two contend for the interpreter. A
+    caller that ends before doing so leaves that to the writer, which checks after each batch and when idle: waiting
+    with a timeout would cost every caller more."""
 
     def __init__(self) -> None:
         self._due: deque[Task] = deque()
@@ -140,12 +141,10 @@ class Answers:
             else:
                 task.resolve()
         self.wake_next()
-        for task in tasks:
-            if task.answer is not None:
-                task.answer.tell()
 
     def wait_for(self, task: Task) -> None:
-        """The main thread looks up now and then: not everywhere is it interrupted while it waits."""
+        """Waits for the outcome. The main thread checks now and then, because it is not interrupted while waiting on
+        every platform."""
         assert task.lock is not None
         if task.wakes_next:
             task.lock.acquire()

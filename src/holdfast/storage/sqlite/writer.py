@@ -1,19 +1,20 @@
-"""Writes are committed together, so that many callers share one fsync: a thread takes all that wait. A caller who is
-alone commits in its own thread. A job that is refused takes nothing from the others: if it had written, the batch is
-undone and run again without it."""
+"""The writer. Many callers share one fsync: a thread commits all waiting jobs together, and a caller who is alone
+commits in its own thread. A refused job takes nothing from the others: if it had written, the batch is undone and
+runs again without it."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from threading import Lock, Thread
 from typing import TypeVar
 
 import apsw
 
-from holdfast.contracts.storage import Answer, Awaited, Job, Unprepared
+from holdfast.contracts.storage import Transaction
 from holdfast.storage.fork_guard import FORKED, abandon_in_children
 from holdfast.storage.sqlite.access import GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.sqlite.agents import AgentWrites
@@ -33,11 +34,11 @@ from holdfast.storage.sqlite.word_index import TermWrites
 from holdfast.storage.sqlite.write_queue import HEAL_SECONDS, Answers, Line, Task
 
 SHARED_SLICES = 64
-"""Merging steps that let other writes in between; after so many the rest is done at one go."""
+"""Merging steps between which other writes run; after so many, the rest is merged at once."""
 PATIENCE_SECONDS = 5.0
-"""How long a purge waits for readers of other processes before it is answered and erased later."""
+"""The time a purge waits for readers of other processes, before it is answered and erased later."""
 ERASE_SECONDS = 1.0
-"""How soon what is left to erase is tried again."""
+"""The pause before erasing is tried again."""
 OVERDUE_SECONDS = 10.0
 
 T = TypeVar("T")
@@ -84,7 +85,7 @@ class SqliteTransaction:
         self._tx.at_once = True
 
     def flush(self) -> None:
-        """Writes what was collected; the next batch starts afresh."""
+        """Writes everything deferred, and resets the transaction for the next batch."""
         self.audit.move_head()
         self._tx.catch_up()
         self._tx.at_once = False
@@ -98,10 +99,10 @@ class Writer:
         self._line = Line()
         self._answers = Answers()
         self._turn = Lock()
-        """Held by whoever commits."""
+        """The lock of the committing thread."""
         self._tx: SqliteTransaction | None = None
         self.crowd = 1
-        """How many wrote together lately."""
+        """The number of callers that wrote together lately."""
         self._owed: list[Task] = []
         self._slices = 0
         self.unclean = False
@@ -111,16 +112,13 @@ class Writer:
         self._thread.start()
         abandon_in_children(self)
 
-    def submit(self, job: Job[T]) -> Future[T]:
-        future: Awaited[T] = Awaited()
-        self.submit_to(job, future)
+    def submit(self, run: Callable[[Transaction], T]) -> Future[T]:
+        future: Future[T] = Future()
+        self._line.join(Task(run, future))
         return future
 
-    def submit_to(self, job: Job[T], answer: Answer[T]) -> None:
-        self._line.join(Task(job, answer))
-
-    def write(self, job: Job[T]) -> T:
-        task = Task(job)
+    def write(self, run: Callable[[Transaction], T]) -> T:
+        task = Task(run)
         if self.crowd == 1 and not self._line and not self._turn.locked():
             self._commit_alone(task)
         else:
@@ -142,7 +140,7 @@ class Writer:
         self._line.close(FORKED)
 
     def _commit_alone(self, task: Task) -> None:
-        """Nobody else's job is in this commit: if the caller is interrupted, it takes nothing from anyone."""
+        """Commits one job in the caller's thread. If the caller is interrupted, no other job is in the commit."""
         with self._turn:
             self._line.require_open()
             try:
@@ -154,7 +152,7 @@ class Writer:
             self._answers.wait_for(task)
 
     def _leave_erasing(self, task: Task) -> None:
-        """What a lone caller removed the thread erases, also when the caller was interrupted after its commit."""
+        """Leaves erasing after a lone commit to the thread, also when the caller was interrupted after its commit."""
         task.committed = True
         self.unclean |= task.erases_later
         if task.erases:
@@ -162,7 +160,7 @@ class Writer:
         self._line.join(task)
 
     def _serve(self) -> None:
-        """Goes on until the line is closed and everyone in it is answered."""
+        """Runs until the queue is closed and every task in it is answered."""
         while not self._line.is_closed or self._line or self._owed:
             came = self._line.gather(self.crowd, self._patience())
             if came:
@@ -175,19 +173,19 @@ class Writer:
             self._erase_some()
 
     def _patience(self) -> float | None:
-        """How long nothing but a new job is waited for."""
+        """The longest wait for a new job; None: no limit."""
         if self._owed:
             return 0
         return ERASE_SECONDS if self.unclean else HEAL_SECONDS if self._answers else None
 
     def _is_overdue(self) -> bool:
-        """Whether erasing has waited so long for a quiet moment that it goes on between writes."""
+        """Returns True when erasing has waited too long for a quiet moment, and goes on between writes."""
         if not self.unclean:
             self._clean_at = time.monotonic()
         return time.monotonic() - self._clean_at > OVERDUE_SECONDS
 
     def _commit_together(self) -> None:
-        """Commits everything that waits. What is expected halves with each smaller batch."""
+        """Commits all waiting tasks. The expected number of callers halves with each smaller batch."""
         tasks: list[Task] = []
         with self._turn:
             self._commit(tasks)
@@ -199,8 +197,9 @@ class Writer:
         self._answers.give([task for task in tasks if task not in owed] if owed else tasks)
 
     def _commit(self, tasks: list[Task]) -> None:
-        """Runs and commits these; given none, whoever has come by the time the file is free. Whoever is refused after
-        writing has the batch undone, and the others run again: a job depends on nothing but its transaction."""
+        """Runs and commits these tasks; given none, all that wait by the time the file is free. When a task is
+        refused after it wrote, the batch is undone and the others run again, which is safe because jobs depend on
+        their transaction alone."""
         with self._connections.writing() as db:
             try:
                 at_once = len(tasks) == 1  # there is nothing to write together
@@ -210,13 +209,13 @@ class Writer:
                 _fail(tasks or self._take(tasks), error)
 
     def _try_to_commit(self, db: apsw.Connection, tasks: list[Task], *, at_once: bool) -> bool:
-        """Once more with every row written at once, so that who is refused is known."""
+        """Tries to commit; False when the batch must run again with every row written at once, so that the refused
+        task is known."""
         try:
             tx = self._begin(db)
             if at_once:
                 tx.keep_nothing_back()
-            _prepare(tasks or self._take(tasks))
-            for task in tasks:
+            for task in tasks or self._take(tasks):
                 if task.error is None and not task.committed:
                     _run(tx, task)
             tx.flush()
@@ -248,8 +247,9 @@ class Writer:
         return tx
 
     def _erase_some(self) -> None:
-        """Merges the word index a little; once no deleted term is left, clears the file and answers who waits. What
-        cannot be erased now (a full disk, a reader in the way) is tried again; the rows themselves are gone."""
+        """Merges the word index a little. Once no deleted term is left, clears the file and answers the waiting
+        purges. After a failure (a full disk, a reader in the way) the bytes are erased later; the rows themselves are
+        gone."""
         patience = PATIENCE_SECONDS if self._owed else 0.0
         try:
             with self._connections.writing() as db:
@@ -269,7 +269,7 @@ class Writer:
         self._answers.give(owed)
 
     def _complain(self, error: Exception) -> None:
-        """Once for each cause, however often it is met again."""
+        """Logs each cause once, however often it is met again."""
         message = translated(error).message if isinstance(error, apsw.Error) else str(error)
         if message != self._complaint:
             self._complaint = message
@@ -277,7 +277,7 @@ class Writer:
 
 
 class _HalfDone(Exception):
-    """A job was refused after it had written: the batch has to be undone."""
+    """A job was refused after it wrote, so the batch has to be undone."""
 
 
 def _undo(db: apsw.Connection) -> None:
@@ -286,23 +286,13 @@ def _undo(db: apsw.Connection) -> None:
             db.execute("ROLLBACK").fetchall()
 
 
-def _prepare(tasks: list[Task]) -> None:
-    """All of them before the first is run, which costs an eighth less than to go from one to the other and back."""
-    for task in tasks:
-        if isinstance(task.job, Unprepared):
-            try:
-                task.job = task.job.prepare()
-            except BaseException as refusal:
-                task.error = refusal
-
-
 def _run(tx: SqliteTransaction, task: Task) -> None:
-    """A job that is refused before it wrote anything leaves no trace: most are. It needs no savepoint, which would be
-    two statements more for every write."""
+    """Runs a job. Most refusals come before any write and leave no trace, so there is no savepoint, which would be
+    two more statements for every write."""
     before = tx.changes()
     tx.erases = tx.erases_later = False
     try:
-        task.result = task.job(tx)
+        task.result = task.run(tx)
         task.erases, task.erases_later = tx.erases, tx.erases_later
         tx.keep_job()
     except apsw.Error:
@@ -318,7 +308,7 @@ def _run(tx: SqliteTransaction, task: Task) -> None:
 
 
 def _fail(tasks: list[Task], error: Exception) -> None:
-    """The database itself failed: nothing of the batch was kept."""
+    """Fails every task, because the database itself failed and nothing of the batch was kept."""
     for task in tasks:
         if task.error is None and not task.committed:
             task.error = error

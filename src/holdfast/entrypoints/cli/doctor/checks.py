@@ -1,5 +1,5 @@
-"""What `holdfast doctor` looks at: a table of checks, each of which finds one thing and says what to do about it. No
-check changes anything, and none needs another one to have gone well."""
+"""The table of checks. Each one returns one finding with its remedy, changes nothing, and does not need another one to
+succeed."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from holdfast.entrypoints.cli.doctor import (
     clients,
     database,
     directory,
-    embedder,
     machine,
     network,
     store,
 )
 from holdfast.entrypoints.cli.doctor.finding import Check, Finding, Scene, fail
 from holdfast.entrypoints.cli.session import settings_of
-from holdfast.wiring import database_path, is_postgres
+from holdfast.wiring import locate_store
 
 Where = Callable[[Scene], bool]
-READABLE = "check that this user may read it"
+READABLE = "check that this user can read it"
 
 
 def anywhere(_scene: Scene) -> bool:
@@ -34,7 +33,7 @@ def at_a_server(scene: Scene) -> bool:
 
 
 def here(scene: Scene) -> bool:
-    """Who talks to a server has no store of their own to look at, unless there is one."""
+    """A user of a server has no local store to check, unless its file exists."""
     return scene.settings.url is None or (scene.database is not None and scene.database.exists())
 
 
@@ -43,7 +42,7 @@ def here_in_a_file(scene: Scene) -> bool:
 
 
 def here_on_postgres(scene: Scene) -> bool:
-    return here(scene) and is_postgres(scene.settings)
+    return here(scene) and scene.is_shared
 
 
 CHECKS: tuple[tuple[str, Where, Check], ...] = (
@@ -58,7 +57,7 @@ CHECKS: tuple[tuple[str, Where, Check], ...] = (
     ("schema", here_in_a_file, store.schema),
     ("recovery", here_in_a_file, store.recovery),
     ("postgresql", here_on_postgres, database.postgresql),
-    ("model", here, embedder.model),
+    ("model", here, machine.model),
     ("port", here, network.port),
     ("secret", here, network.secret),
     ("server", at_a_server, network.server),
@@ -71,7 +70,7 @@ CHECKS: tuple[tuple[str, Where, Check], ...] = (
 def examine(data: Path | None, subject: str | None) -> list[Finding]:
     try:
         settings = settings_of(data, subject=subject)
-        scene = Scene(settings, database_path(settings), time.time())
+        scene = Scene(settings, locate_store(settings).file, time.time())
     except Unavailable as error:
         return [fail(error.message, READABLE).named("settings")]
     except HoldfastError as error:
@@ -80,11 +79,11 @@ def examine(data: Path | None, subject: str | None) -> list[Finding]:
                 "settings"
             )
         ]
-    return [_find(check, scene).named(name) for name, where, check in CHECKS if where(scene)]
+    return [_run(check, scene).named(name) for name, where, check in CHECKS if where(scene)]
 
 
-def _find(check: Check, scene: Scene) -> Finding:
-    """What a check trips over is what it found."""
+def _run(check: Check, scene: Scene) -> Finding:
+    """Turns an error of the check into its finding."""
     try:
         return check(scene)
     except HoldfastError as error:

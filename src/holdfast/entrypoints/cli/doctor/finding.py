@@ -1,4 +1,4 @@
-"""A finding, and the scene that every check looks at."""
+"""The finding of a check, and the scene that every check examines."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from holdfast.settings import Settings
+from holdfast.wiring import locate_store
 
 
 class Finding(NamedTuple):
@@ -24,8 +25,13 @@ class Finding(NamedTuple):
 class Scene:
     settings: Settings
     database: Path | None
-    """The file of the embedded store, whether or not it is there; None for other stores."""
+    """The file of the embedded store, which need not exist; None for other stores."""
     now: float
+
+    @property
+    def is_shared(self) -> bool:
+        """True for a store on a database server."""
+        return locate_store(self.settings).is_shared
 
     @property
     def folder(self) -> Path:
@@ -43,7 +49,7 @@ class Scene:
 
 Check = Callable[[Scene], Finding]
 
-NO_STORE = "no store yet: `holdfast remember …` makes one"
+NO_STORE = "no store yet: `holdfast remember …` creates one"
 
 
 def ok(cause: str) -> Finding:

@@ -1,5 +1,5 @@
-"""A short talk with an MCP server as an agent has it: it is started, asked for its tools and one harmless thing, and
-ended. The SDK is imported when somebody talks."""
+"""Probes MCP servers as an agent would: starts them, lists their tools, makes one harmless call and stops them. The SDK
+is imported on use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -17,17 +17,16 @@ if TYPE_CHECKING:
     from mcp import Client, Tool
 
 PATIENCE_SECONDS = 15.0
-NOT_TOLD = "not_found"
-"""The one refusal that shows a store was asked: nobody has what is asked for in trying."""
-
-ENDED = "Connection closed"
-"""How the SDK says it; servers use the same code for errors of their own."""
+NOT_FOUND = "not_found"
+"""The one refusal that proves a working store: the probe asks for an entry that does not exist."""
+CLOSED = "Connection closed"
+"""The SDK's message; servers use its code for errors of their own."""
 VIEW = {"command": "view", "path": "/memories/"}
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Started with these variables and the few that every program gets."""
+    """A program, started with these variables and the few that every program gets."""
 
     command: str
     arguments: tuple[str, ...]
@@ -43,39 +42,39 @@ class Address:
 Server = Program | Address
 
 
-class Heard(NamedTuple):
+class Probe(NamedTuple):
     tools: tuple[str, ...]
     trouble: str = ""
-    """Why an agent would have nothing of it."""
+    """The reason why an agent could not use it."""
 
 
-def talk(servers: Sequence[Server]) -> list[Heard]:
-    """With all of them at once; none is waited for longer than the patience and what ending it takes."""
-    with _unlogged():
-        return asyncio.run(_all(servers))
+def probe(servers: Sequence[Server]) -> list[Probe]:
+    """Probes all servers at once. Each gets PATIENCE_SECONDS, plus the time that stopping it takes."""
+
+    async def probe_all() -> list[Probe]:
+        return list(await asyncio.gather(*map(_probe, servers)))
+
+    with _sdk_log_silenced():
+        return asyncio.run(probe_all())
 
 
-async def _all(servers: Sequence[Server]) -> list[Heard]:
-    return list(await asyncio.gather(*map(_one, servers)))
-
-
-async def _one(server: Server) -> Heard:
+async def _probe(server: Server) -> Probe:
     import anyio
 
     with TemporaryFile("w+", encoding="utf-8", errors="replace") as remarks:
         try:
-            # Not asyncio's own timeout: the SDK ends its process under this kind of cancelling alone.
+            # Not asyncio's own timeout: the SDK stops its process only under this kind of cancellation.
             with anyio.fail_after(PATIENCE_SECONDS):
-                async with _reached(server, remarks) as client:
-                    return await _asked(client)
+                async with _connected(server, remarks) as client:
+                    return await _call(client)
         except TimeoutError:
-            return Heard((), f"no answer within {PATIENCE_SECONDS:.0f} seconds")
+            return Probe((), f"no answer within {PATIENCE_SECONDS:.0f} seconds")
         except Exception as error:
-            return Heard((), _cause(error, remarks))
+            return Probe((), _cause(error, remarks))
 
 
 @asynccontextmanager
-async def _reached(server: Server, remarks: IO[str]) -> AsyncIterator[Client]:
+async def _connected(server: Server, remarks: IO[str]) -> AsyncIterator[Client]:
     from mcp import Client, StdioServerParameters
     from mcp.client.stdio import stdio_client
 
@@ -96,21 +95,21 @@ async def _reached(server: Server, remarks: IO[str]) -> AsyncIterator[Client]:
         yield client
 
 
-async def _asked(client: Client) -> Heard:
+async def _call(client: Client) -> Probe:
     tools = (await client.list_tools()).tools
     names = tuple(tool.name for tool in tools)
-    question = _harmless(tools)
-    if question is None:
-        return Heard(names)
-    answer = await client.call_tool(*question)
+    call = _harmless_call(tools)
+    if call is None:
+        return Probe(names)
+    answer = await client.call_tool(*call)
     code = (answer.structured_content or {}).get("code")
-    if not answer.is_error or code == NOT_TOLD:
-        return Heard(names)
-    return Heard(names, _text(answer) or str(code))
+    if not answer.is_error or code == NOT_FOUND:
+        return Probe(names)
+    return Probe(names, " ".join(part.text for part in answer.content if part.type == "text") or str(code))
 
 
-def _harmless(tools: Sequence[Tool]) -> tuple[str, dict[str, str]] | None:
-    """A call that only reads: of the tool that wants the least, or the one command of `memory` that does."""
+def _harmless_call(tools: Sequence[Tool]) -> tuple[str, dict[str, str]] | None:
+    """Returns a read-only call: of the tool with the fewest required arguments, or `view` of the tool `memory`."""
     reading = [tool for tool in tools if tool.annotations is not None and tool.annotations.read_only_hint]
     if reading:
         easiest = min(reading, key=lambda tool: len(tool.input_schema.get("required", ())))
@@ -118,27 +117,23 @@ def _harmless(tools: Sequence[Tool]) -> tuple[str, dict[str, str]] | None:
     return next(((tool.name, VIEW) for tool in tools if tool.name == "memory"), None)
 
 
-def _text(answer: Any) -> str:
-    return " ".join(part.text for part in answer.content if part.type == "text")
-
-
 def _cause(error: BaseException, remarks: IO[str]) -> str:
-    """The innermost of what a group of tasks came to; for a program that ended, its last words."""
+    """Returns the innermost error of a task group, or the last output of a program that ended."""
     from mcp import MCPError
     from mcp_types import CONNECTION_CLOSED
 
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED and error.message == ENDED:
+    if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED and error.message == CLOSED:
         remarks.seek(0)
         last = [line.strip() for line in remarks if line.strip()][-1:]
-        return last[0] if last else "it ended without a word"
+        return last[0] if last else "it ended without any output"
     return str(error) or type(error).__name__
 
 
 @contextmanager
-def _unlogged() -> Iterator[None]:
-    """The SDK logs with a stack what a finding says in a line."""
+def _sdk_log_silenced() -> Iterator[None]:
+    """Drops the SDK's stack traces; the finding has the cause."""
     quiet, logger = logging.NullHandler(), logging.getLogger("mcp")
     logger.addHandler(quiet)
     try:

@@ -15,7 +15,7 @@ from holdfast.entrypoints.cli.doctor.finding import Finding, Scene, fail, ok, wa
 
 PATIENCE_SECONDS = 5.0
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
-NEW_TOKEN = "make one where the server runs: holdfast token create --subject YOU; then set HOLDFAST_TOKEN"
+NEW_TOKEN = "create one where the server runs: holdfast token create --subject YOU; then set HOLDFAST_TOKEN"
 
 
 def port(scene: Scene) -> Finding:
@@ -40,12 +40,12 @@ def secret(scene: Scene) -> Finding:
     from importlib.util import find_spec
 
     if find_spec("jwt") is None:
-        return ok("no server here: `holdfast[server]` is not installed")
+        return ok("no server here: the server extra is not installed")
     from holdfast.entrypoints.http.secret import FILE, local_secret
 
     path = scene.settings.data_dir / FILE
     if scene.settings.jwt_secret is None and not path.exists():
-        return ok("made with the first start of the server")
+        return ok("created when the server first starts")
     remedy = (
         "set another HOLDFAST_JWT_SECRET: openssl rand -hex 32" if scene.settings.jwt_secret else f"rm {path}"
     )
@@ -53,8 +53,11 @@ def secret(scene: Scene) -> Finding:
         found = local_secret(scene.settings)
     except InvalidField as error:
         return fail(error.message, remedy)
-    if found.key.strip().lower() == _key_file(scene):
-        return fail("the token secret is the memory key: who may check tokens could read memories", remedy)
+    key_file = None if scene.database is None else key_file_of(scene.database)
+    if key_file and key_file.exists() and found.key.strip().lower() == key_file.read_bytes().strip().lower():
+        return fail(
+            "the token secret is the memory key: anyone who verifies tokens could read memories", remedy
+        )
     if scene.settings.jwt_secret is not None:
         return ok("from HOLDFAST_JWT_SECRET")
     if os.name == "posix" and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
@@ -64,46 +67,46 @@ def secret(scene: Scene) -> Finding:
 
 def server(scene: Scene) -> Finding:
     url = (scene.settings.url or "").rstrip("/")
-    status, said = _answer(f"{url}/readyz")
+    status, body = _answer(f"{url}/readyz")
     match status:
         case None:
             return fail(
-                f"{url} does not answer: {said}", "start it with `holdfast serve`, or correct HOLDFAST_URL"
+                f"{url} does not answer: {body}", "start it with `holdfast serve`, or correct HOLDFAST_URL"
             )
         case 200:
             return ok(f"{url} is ready")
         case 503:
-            return fail(f"{url} is not ready: {said}", "run `holdfast doctor` where the server runs")
-    return fail(f"{url} answers {status}, which no Holdfast server does", "correct HOLDFAST_URL")
+            return fail(f"{url} is not ready: {body}", "run `holdfast doctor` where the server runs")
+    return fail(f"{url} answers {status}, so it is no Holdfast server", "correct HOLDFAST_URL")
 
 
 def token(scene: Scene) -> Finding:
     if not scene.settings.token:
         return warn("HOLDFAST_TOKEN is not set", NEW_TOKEN)
     url = (scene.settings.url or "").rstrip("/")
-    status, said = _answer(f"{url}/api/v1/spaces", scene.settings.token)
+    status, body = _answer(f"{url}/api/v1/spaces", scene.settings.token)
     match status:
         case None:
-            return warn(f"not tried: {said}", "see `server`")
+            return warn(f"not tried: {body}", "see `server`")
         case 200:
-            return ok("the server takes it")
+            return ok("the server accepts it")
         case 401:
-            return fail("the server does not take HOLDFAST_TOKEN", NEW_TOKEN)
-    return fail(f"the server answers {status}: {said}", "run `holdfast doctor` where the server runs")
+            return fail("the server rejects HOLDFAST_TOKEN", NEW_TOKEN)
+    return fail(f"the server answers {status}: {body}", "run `holdfast doctor` where the server runs")
 
 
-class _Stay(HTTPRedirectHandler):
-    """A token goes to the server it was meant for and nowhere else."""
+class _NoRedirect(HTTPRedirectHandler):
+    """Sends a token to no other server."""
 
     def redirect_request(self, *_: object, **__: object) -> None:
         return None
 
 
 def _answer(url: str, token: str | None = None) -> tuple[int | None, str]:
-    """The status and the start of what was said; None when nobody answered."""
+    """Returns the status and the start of the body; None when nobody answered."""
     try:
         request = Request(url, headers={} if token is None else {"Authorization": f"Bearer {token}"})
-        with build_opener(_Stay).open(request, timeout=PATIENCE_SECONDS) as answer:
+        with build_opener(_NoRedirect).open(request, timeout=PATIENCE_SECONDS) as answer:
             return answer.status, answer.read(200).decode(errors="replace")
     except HTTPError as error:
         with error:
@@ -112,9 +115,3 @@ def _answer(url: str, token: str | None = None) -> tuple[int | None, str]:
         return None, str(error.reason)
     except (OSError, ValueError, HTTPException) as error:
         return None, str(error) or type(error).__name__
-
-
-def _key_file(scene: Scene) -> bytes | None:
-    """The memory key of the key file, which the secret must not be."""
-    path = None if scene.database is None else key_file_of(scene.database)
-    return path.read_bytes().strip().lower() if path is not None and path.exists() else None

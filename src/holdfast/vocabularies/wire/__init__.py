@@ -1,1 +1,0 @@
-"""How calls and answers look as JSON."""
