@@ -217,7 +217,7 @@ class _Product:
         self._written += 1
 
     def _until_all_wait(self) -> None:
-        store = self._doors[0]._session.engine.sealed.store
+        store = self._doors[0]._transport.session.engine.sealed.store
         assert isinstance(store, SqliteStore)
         until = time.monotonic() + QUEUE_SECONDS
         while len(store._writer._line) < self._callers and time.monotonic() < until:
