@@ -345,3 +345,9 @@ def test_a_call_that_is_sent_twice_asks_a_person_once(
     assert alice.people.approve(waiting.id).approved
     assert send() == str(waiting.id)
     assert alice.people.proposals() == []
+
+
+def test_a_limit_above_the_cap_is_cut_to_it(alice: Own) -> None:
+    huge = 1 << 80
+    assert alice.people.proposals(limit=huge) == []
+    assert alice.people.quarantine(limit=huge) == []

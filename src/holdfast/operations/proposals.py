@@ -122,7 +122,7 @@ def _who_answers(session: Session) -> bytes:
 
 def waiting(session: Session, limit: int) -> list[Proposal]:
     """What the caller may answer, newest first. One that was changed in the file is left out."""
-    check_limit(limit, session.limits.list_rows)
+    limit = check_limit(limit, session.limits.list_rows)
     if not is_person(session.caller):
         raise AccessDenied(_NO_PERSON)
     now = session.clock()

@@ -24,7 +24,7 @@ _NO_PERSON = "Only a person may see and approve what is quarantined."
 
 def list_quarantined(session: Session, limit: int) -> list[Entry]:
     """Of every space the caller may read, the newest first."""
-    check_limit(limit, session.limits.list_rows)
+    limit = check_limit(limit, session.limits.list_rows)
     _require_person(session.caller)
     now = session.clock()
     found: list[Entry] = []

@@ -473,7 +473,7 @@ class CoreCalls(Vocabulary):
         return EntryName(lookup_key(key), id, space_id(space), self._label(namespace), partitions)
 
     def _label(self, namespace: str) -> str:
-        return namespace and check_label("namespace", namespace, self._session.limits)
+        return "" if namespace == "" else check_label("namespace", namespace, self._session.limits)
 
 
 def _partitions(name: str | None) -> tuple[Partition, ...]:

@@ -43,7 +43,7 @@ from holdfast.safety.advice import Advice
 from holdfast.safety.scrub import Redactions
 from holdfast.vocabularies.call import Vocabulary, call
 from holdfast.vocabularies.encoding import ADVICE, record, text_answer
-from holdfast.vocabularies.fields import LINE, NOT_BLANK, REVISION, Field
+from holdfast.vocabularies.fields import TAG, NOT_BLANK, REVISION, Field
 
 UPSERT = "upsert"
 DELETE = "delete"
@@ -147,7 +147,7 @@ class FileCalls(Vocabulary):
         *,
         type: Annotated[str | None, TYPE] = None,
         description: Annotated[
-            str | None, Field("One line that the index shows.", "User prefers Japanese output", bounds=LINE)
+            str | None, Field("One line that the index shows.", "User prefers Japanese output", bounds=TAG)
         ] = None,
         body: Annotated[
             str | None,
