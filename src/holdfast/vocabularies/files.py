@@ -43,7 +43,7 @@ from holdfast.safety.advice import Advice
 from holdfast.safety.scrub import Redactions
 from holdfast.vocabularies.call import Vocabulary, call
 from holdfast.vocabularies.encoding import ADVICE, record, text_answer
-from holdfast.vocabularies.fields import TAG, NOT_BLANK, REVISION, Field
+from holdfast.vocabularies.fields import NOT_BLANK, REVISION, TAG, Field
 
 UPSERT = "upsert"
 DELETE = "delete"
