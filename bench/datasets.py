@@ -29,7 +29,7 @@ class Document:
 
     @property
     def plain(self) -> str:
-        """What an ordinary index would be given."""
+        """The text an ordinary index would be given."""
         labels = [self.arguments.get("hint") or "", *self.arguments.get("tags", ())]
         return " ".join([*filter(None, labels), self.arguments["text"]])
 
@@ -103,7 +103,7 @@ def shared_pairs(name: str) -> list[Pair]:
 
 
 def _label(name: str, label: str) -> tuple[bool, bool]:
-    """Whether two texts say the same, and whether they contradict each other."""
+    """Pairs of texts, and if they say the same or contradict each other."""
     if name == "mrpc":
         return label == "1", False
     if name == "sts":

@@ -1,5 +1,5 @@
-"""Which pairs of texts are taken for the same: by words and guards, and by vectors after they settled, on public
-paraphrase sets and on our own pairs that must never, or always, be merged."""
+"""Pairs of texts that are taken for the same: by words and guards, and by vectors after they settled. Uses public
+paraphrase sets, and our own pairs that must never, or always, be merged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bench.datasets import PAIRS, Pair, own_pairs, shared_pairs
 from bench.embedder import CachedEmbedder, cached
 from bench.measure import Line, Options
-from holdfast.contracts.embedder import EmbedderBroken
+from holdfast.contracts.host import EmbedderBroken
 from holdfast.text.duplicates import Verdict, compare, is_cosine_duplicate
 
 PLAIN_COSINE = 0.97

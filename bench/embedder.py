@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.measure import CACHE
-from holdfast.contracts.embedder import Embedder, EmbedderBroken
+from holdfast.contracts.host import Embedder, EmbedderBroken
 from holdfast.recall.embedding.choose import choose_embedder
 from holdfast.settings import load
 

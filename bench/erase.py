@@ -1,4 +1,4 @@
-"""What it costs to purge one entry for good, word index and log included. No target; the price is stated."""
+"""The cost of purging one entry for good, word index and log included. No target; the price is stated."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What anybody gets without Holdfast: plain FTS5 with porter stemming, in memory or in a file, and the same fused with
-vectors by ranks."""
+"""Baselines without Holdfast: plain FTS5 with porter stemming, in memory or in a file, and the same fused with vectors
+by ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""get and list in a space of 1,000 entries that lies in a large file, against the same space in a small one."""
+"""get and list in a space of 1,000 entries, in a large file and in a small one."""
 
 from __future__ import annotations
 

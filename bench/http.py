@@ -16,8 +16,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.measure import Cost, Line, Options, micros, take_turns
-from holdfast.entrypoints.http.secret import local_secret
-from holdfast.entrypoints.http.tokens import mint
+from holdfast.entrypoints.http.tokens import local_secret, mint
 from holdfast.settings import load
 from holdfast.wiring import system_clock
 
@@ -78,7 +77,7 @@ class Server:
         return float(self.ask(self.request("GET", "/spent"))[what])  # type: ignore[arg-type]
 
     def cost(self, count: int, request: Callable[[int], bytes]) -> Cost:
-        """What one of so many requests costs, asked by 64 clients at once."""
+        """Cost of one of these requests, sent by 64 clients at once."""
         before, began = self.spent(), time.perf_counter()
         asyncio.run(_load(self.port, count, request))
         wall = time.perf_counter() - began

@@ -38,8 +38,8 @@ SEARCH_RATIO = 1 / 2
 
 @dataclass(frozen=True, slots=True)
 class StoreTurn:
-    """Seconds: to write all notes, without and with an embedder at work, and until their vectors are stored too;
-    LangGraph's batch(); a question, turn by turn, before and after ANALYZE, and with statements prepared as LangGraph's
+    """Seconds to write all notes, without and with an embedder at work, and until their vectors are stored too. Then of
+    LangGraph's batch(), and of a question, in turns, before and after ANALYZE. Statements are prepared as LangGraph's
     always are."""
 
     wrote: float
@@ -143,10 +143,10 @@ class LangGraph:
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(asked) + "\n")
         self.process.stdin.flush()
-        return _told(self.process)
+        return _read_answer(self.process)
 
 
-def _told(process: subprocess.Popen[str]) -> Any:
+def _read_answer(process: subprocess.Popen[str]) -> Any:
     assert process.stdout is not None
     if not (line := process.stdout.readline()):
         raise RuntimeError(f"LangGraph ended with {process.wait()}; what it said stands above")
@@ -166,7 +166,7 @@ def _langgraph(
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         ) as process:  # closing its input ends it
-            yield LangGraph(process, float(_told(process)))
+            yield LangGraph(process, float(_read_answer(process)))
 
 
 _PRECOMPUTED = "bench.langgraph:precomputed"

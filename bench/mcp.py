@@ -1,5 +1,5 @@
-"""MCP against the SDK itself: a recall over HTTP beside the SDK's echo tool plus a recall through the Python door, and
-how soon `holdfast mcp` greets beside an SDK server with one tool. By turns, CPU of the serving process."""
+"""MCP against the SDK itself. A recall over HTTP beside the SDK's echo tool plus a recall through Python. The start of
+`holdfast mcp` beside an SDK server with one tool. In turns, CPU of the serving process."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ import holdfast
 from bench.http import CLIENTS, Server
 from bench.measure import Cost, Line, Options, Turns, cost_of, micros, take_turns
 from bench.speaking import ECHO, HOLDFAST, STDIO
-from holdfast.entrypoints.http.secret import local_secret
-from holdfast.entrypoints.http.tokens import mint
+from holdfast.entrypoints.http.tokens import local_secret, mint
 from holdfast.settings import load
 from holdfast.wiring import system_clock
 

@@ -17,7 +17,7 @@ CACHE = Path(__file__).parent / ".cache"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line says to every figure."""
+    """Settings from the command line, for every figure."""
 
     small: bool = False
 
@@ -57,7 +57,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """What two sides cost, turn by turn."""
+    """Measures two sides in turns."""
 
     ours: list[Cost]
     bare: list[Cost]

@@ -1,5 +1,5 @@
-"""How long the Markdown mirror takes to bring a thousand files and their memories together, each way, and what a look
-costs when nothing has changed."""
+"""Time the Markdown mirror takes to synchronise a thousand files and their memories, each way, and to look when nothing
+has changed."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Note(TypedDict):
 
 
 def notes(seed: str, count: int, start: int = 0) -> list[Note]:
-    """The same seed gives the same notes; `start` goes on where an earlier call ended."""
+    """Reproducible notes of a seed; `start` goes on where an earlier call ended."""
     return [_note(Random(f"{seed} {number}"), number) for number in range(start, start + count)]
 
 

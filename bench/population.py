@@ -34,7 +34,7 @@ _WHAT_A_ROW_IS_MADE_BY = (
     "storage/row_codec.py",
     "storage/row_codec.py",
     "storage/features.py",
-    "recall/vector_matrix.py",
+    "recall/cosine.py",
     "storage/sqlite/ranking_rows.py",
     "storage/sqlite/ranking_rows.py",
     "storage/sqlite/word_index.py",

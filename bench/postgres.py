@@ -1,9 +1,7 @@
-"""PostgreSQL: get, remember and recall against a bare psycopg loop of the same statements; writing and searching
-against LangGraph's PostgresStore on the same server; a small space in a large table against the same space alone.
-
-The statements are recorded from the product as the driver was given them, what was sent in one go together, and
-replayed on one connection by cursors and pipelines of psycopg. Server and client share the machine, so ratios are of
-time on the wall."""
+"""PostgreSQL: get, remember and recall against a bare psycopg loop of the same statements. Writing and searching
+against LangGraph's PostgresStore on the same server. A small space in a large table against the same space alone. The
+statements are recorded from the product as the driver was given them, and replayed on one connection by cursors and
+pipelines of psycopg. Server and client share the machine, so ratios are of time on the wall."""
 
 from __future__ import annotations
 
@@ -134,8 +132,8 @@ def _bare(server: Server, name: str) -> Iterator[psycopg.Connection[Any]]:
 
 @contextmanager
 def _recording() -> Iterator[list[Sent]]:
-    """What this thread gives to the driver: statements with their values, those sent in one go together. Jobs give them
-    to cursors, single reads to libpq."""
+    """Statements this thread gives to the driver, with their values; those sent in one go together. Jobs give them to
+    cursors, single reads to libpq."""
     sent: list[Sent] = []
     execute, pipeline, asked = psycopg.Cursor.execute, psycopg.Connection.pipeline, connections.Asked
     here, together = threading.get_ident(), False

@@ -1,5 +1,5 @@
-"""get by key through the door, against a bare apsw read of the same rows: the statement that get itself runs, with the
-values it binds, prepared once, on a connection of its own with the same settings."""
+"""get by key through Python, against a bare apsw read of the same rows. Both run the statement of get, with its values,
+prepared once. The bare read has a connection of its own with the same settings."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How well recall finds what answers a question, through the public door, by words alone and in full, beside two floors
-on the same data in the same process. An unseen part of the shared sets decides: nothing may be tuned to names."""
+"""Quality of recall through the public interface, by words alone and in full, beside two baselines on the same data in
+the same process. An unseen part of the shared sets decides: nothing may be tuned to names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bench.floors import Vectors, Words, by_ranks
 from bench.measure import CACHE, RESULTS, Line, Options
 from bench.precision import precision_lines
 from bench.scores import DEEPEST, Measures, measure
-from holdfast.contracts.embedder import EmbedderBroken
+from holdfast.contracts.host import EmbedderBroken
 from holdfast.entrypoints.facade import Own
 from holdfast.entrypoints.python.memory import Memory
 
@@ -185,7 +185,7 @@ def _print_table(name: str, table: Means, counts: dict[str, int]) -> None:
 def _floor_lines(name: str, table: Means) -> list[Line]:
     return [
         Line(
-            f"{name}, {system.removeprefix('holdfast, ')}, {_said(figure)}",
+            f"{name}, {system.removeprefix('holdfast, ')}, {_in_words(figure)}",
             getattr(table[system][ALL], figure),
             "",
             beside=_beside(table, ALL, figure),
@@ -208,7 +208,7 @@ def _target_line(target: EntryName, table: Means) -> Line:
     kind = "" if target.kind == ALL else f", {target.kind}"
     aim = f"aim {target.aim:.2f}; " if target.aim else ""
     return Line(
-        f"{target.set}{kind}, {target.system.removeprefix('holdfast, ')}, {_said(target.figure)}",
+        f"{target.set}{kind}, {target.system.removeprefix('holdfast, ')}, {_in_words(target.figure)}",
         getattr(table[target.system][target.kind], target.figure),
         "",
         at_least=target.at_least,
@@ -220,14 +220,14 @@ def _above_floors(name: str, table: Means, figure: str) -> Line:
     ours = getattr(table[FULL][ALL], figure)
     best = max(getattr(table[floor][ALL], figure) for floor in (WORDS_FLOOR, RANKS_FLOOR))
     return Line(
-        f"{name}, full, {_said(figure)} against the better floor",
+        f"{name}, full, {_in_words(figure)} against the better floor",
         ours / best,
         at_least=ABOVE_FLOORS,
         beside=f"{ours:.3f}; {_beside(table, ALL, figure)}",
     )
 
 
-def _said(figure: str) -> str:
+def _in_words(figure: str) -> str:
     return {"recall_10": "recall@10", "ndcg_10": "NDCG@10"}[figure]
 
 

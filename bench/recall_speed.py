@@ -1,4 +1,4 @@
-"""What recall costs on one core: against embedding the question alone, against plain FTS5 on the same data, in large
+"""Cost of recall on one core. Against embedding the question alone, against plain FTS5 on the same data, in large
 spaces and large files; and the memory it takes. Every part is a process of its own with one thread on one core."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from bench.notes import notes
 from bench.population import MEASURED, SPACE, populated
 from bench.texts import questions, wordy_notes
 from bench.watching import recording
-from holdfast.contracts.embedder import EmbedderBroken
+from holdfast.contracts.host import EmbedderBroken
 from holdfast.entrypoints.facade import Own
 from holdfast.text.analyser import analyse
 
@@ -114,7 +114,7 @@ def _in_one_space(_options: Options) -> list[Line]:
     asked = questions(OWNER, ENTRIES, QUESTIONS)
     for question in asked:
         embedder.embed_query(question)
-    with _on_one_core(), _asking(store, CACHED_NOTES) as whole, _asking(store, CACHED) as prepared:
+    with _on_one_core(), _serving(store, CACHED_NOTES) as whole, _serving(store, CACHED) as prepared:
         lines = [
             _ratio(
                 f"recall in {ENTRIES:,}, against embedding the question alone",
@@ -131,7 +131,7 @@ def _in_one_space(_options: Options) -> list[Line]:
 def _words_against_fts(store: Path) -> list[Line]:
     asked = questions(OWNER, ENTRIES, QUESTIONS)
     texts = [note["text"] for note in wordy_notes(OWNER, ENTRIES)]
-    with _on_one_core(), _asking(store, "none") as words, tempfile.TemporaryDirectory(dir=CACHE) as folder:
+    with _on_one_core(), _serving(store, "none") as words, tempfile.TemporaryDirectory(dir=CACHE) as folder:
         plain = PlainIndex(Path(folder) / "plain.db", _settings(store))
         plain.fill((text, OWNER) for text in texts)
         what, sides = f"words only in {ENTRIES:,}, against plain FTS5", (words, plain.search)
@@ -147,7 +147,7 @@ def _first_time(what: str, store: Path, plain: PlainIndex, asked: Sequence[str])
     warming = _sharing_no_word(questions(f"{OWNER} warming", ENTRIES, OTHER_QUESTIONS), asked)
     turns = Turns([], [])
     for turn in range(TURNS):
-        with _asking(store, "none") as words:
+        with _serving(store, "none") as words:
             sides = [(words, turns.ours), (plain.search, turns.bare)]
             for ask, costs in sides if turn % 2 else reversed(sides):
                 _p50(ask, warming)
@@ -167,7 +167,7 @@ def _in_a_large_space(options: Options) -> list[Line]:
     small, large = kept_notes("words", ENTRIES, BY_WORDS), kept_notes("words", MANY_ENTRIES, BY_WORDS)
     lines = []
     for what, embedder in (("recall without embedding", BY_WORDS), ("words only", "none")):
-        with _on_one_core(), _asking(large, embedder) as much, _asking(small, embedder) as little:
+        with _on_one_core(), _serving(large, embedder) as much, _serving(small, embedder) as little:
             lines.append(
                 _ratio(
                     f"{what}, {MANY_ENTRIES:,} against {ENTRIES:,}",
@@ -191,8 +191,8 @@ def _in_a_large_file(options: Options) -> list[Line]:
     asked = _population_questions()
     with (
         _on_one_core(),
-        _asking(stores[0], "none", MEASURED) as much,
-        _asking(stores[1], "none", MEASURED) as little,
+        _serving(stores[0], "none", MEASURED) as much,
+        _serving(stores[1], "none", MEASURED) as little,
     ):
         what = f"{large:,} against {SMALL:,} entries in the file"
         return [
@@ -214,7 +214,7 @@ def _resident(_options: Options) -> list[Line]:
     if not _has_model():
         return []
     store = kept_notes("vectors", ENTRIES, CACHED)
-    with _asking(store, "default") as ask:
+    with _serving(store, "default") as ask:
         for question in questions(OWNER, ENTRIES, QUESTIONS):
             ask(question)
         return [
@@ -297,7 +297,7 @@ def _p50(ask: Ask, asked: Sequence[str]) -> Cost:
 
 
 @contextmanager
-def _asking(store: Path, embedder: str, owner: str = OWNER) -> Iterator[Ask]:
+def _serving(store: Path, embedder: str, owner: str = OWNER) -> Iterator[Ask]:
     with holdfast.open(store, embedder=embedder, sweep_seconds=0) as memory:
         memory.settle(timeout=600)
         door = memory.user(owner)
@@ -328,7 +328,7 @@ def _settings(store: Path) -> list[str]:
 
 
 def _populated_index(entries: int, settings: Sequence[str]) -> PlainIndex:
-    """The same notes as in the populated store, each with the name of its space."""
+    """Notes of the populated store, each with the name of its space."""
     file = CACHE / f"fts-{entries}.db"
     if not file.exists():
         print(f"  building a plain index of {entries:,} entries ...", flush=True)

@@ -1,8 +1,6 @@
-"""What safety costs: the scrubber and the save coach, and the audit log, as shares of a write's CPU time; a context of
-25 pins and 200 index lines; the scrubber over hostile texts.
-
-A share is measured by writing with the part and without it in turns: it is taken out of the running product for every
-second turn. Writes are those of one caller, in memory, so that no disk hides what the part costs."""
+"""Cost of safety: the scrubber and the save coach, and the audit log, as shares of a write's CPU time. Also a context
+of 25 pins and 200 index lines, and the scrubber over hostile texts. A share is measured by writing with and without the
+part in turns. Writes are those of one caller, in memory, so that no disk hides the cost of the part."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ AUDIT_SHARE = 0.15
 CONTEXT_SECONDS = 0.005
 SCRUB_MS_A_KIB = 1.0
 LINEAR = 1.5
-"""How much more a KiB of a long hostile text may cost than one of a short one."""
+"""Most that a KiB of a long hostile text may cost, relative to one of a short one."""
 
 HOSTILE = (
     "password=",

@@ -1,4 +1,4 @@
-"""How good a ranking is, given which ids answer the question."""
+"""Scores a ranking, given the ids that answer the question."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Server:
         self.look_over(name)
 
     def look_over(self, name: str) -> None:
-        """What autovacuum does within a minute, and a checkpoint, so that neither falls into a measured turn."""
+        """Does what autovacuum does within a minute, and a checkpoint, so that neither falls into a measured turn."""
         with psycopg.connect(self.of(name), autocommit=True) as db:
             db.execute("VACUUM ANALYZE")
             db.execute("CHECKPOINT")

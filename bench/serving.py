@@ -18,10 +18,9 @@ from starlette.routing import Mount, Route
 
 from bench.watching import counting_syncs
 from holdfast.entrypoints.http.app import create_app
-from holdfast.entrypoints.http.authenticate import Authenticator
+from holdfast.entrypoints.http.authenticate import Authenticator, Verifier
 from holdfast.entrypoints.http.protocol import TimedProtocol
-from holdfast.entrypoints.http.secret import local_secret
-from holdfast.entrypoints.http.tokens import Verifier
+from holdfast.entrypoints.http.tokens import local_secret
 from holdfast.entrypoints.python.running import open_settings
 from holdfast.settings import Settings, load
 from holdfast.wiring import system_clock

@@ -57,7 +57,7 @@ def _importing(what: str, code: str, at_most: float | None) -> Line:
 
 
 def _started(code: str) -> Cost:
-    """What an interpreter costs that runs this and ends: user and system time, as the kernel counts them."""
+    """Cost of an interpreter that runs this and ends: user and system time, as the kernel counts them."""
     began = time.perf_counter()
     process = os.posix_spawn(sys.executable, [sys.executable, "-c", code], os.environ)
     _, status, used = os.wait4(process, 0)

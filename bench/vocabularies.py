@@ -1,6 +1,6 @@
-"""What the memory tool costs beside the core calls that its commands come to, and a search over fifty stores beside a
-search over one. The tool answers in JSON, so the core's answers are shown as JSON too, as every door but Python does;
-the last line of the first kind is beside a `get` that gives its object."""
+"""Cost of the memory tool beside the core calls behind its commands, and of a search over fifty stores beside a search
+over one. The tool answers in JSON, so the core's answers are encoded as JSON too. The last line of the first kind is
+beside a `get` that gives its object."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _compare(what: str, ours: Callable[[int], object], bare: Callable[[int], obj
 
 
 def _stores(memory: Memory) -> Line:
-    """The same entries, in one store and spread over fifty that were shared."""
+    """Equal entries, in one store and spread over fifty that were shared."""
     alone, reader = memory.agent("alone"), memory.agent("reader")
     for number, note in enumerate(notes("stores", ENTRIES)):
         owner = memory.agent(f"owner-{number % STORES}")

@@ -39,7 +39,7 @@ class Recording:
         return [sql for sql, _ in self._writer() if sql.lstrip().upper().startswith("PRAGMA")]
 
     def reads(self) -> list[Statement]:
-        """What was read outside transactions."""
+        """Statements that read outside transactions."""
         return [
             statement
             for statements in self._connections
@@ -48,7 +48,7 @@ class Recording:
         ]
 
     def transactions(self) -> list[list[Statement]]:
-        """What the writer ran between BEGIN and COMMIT, savepoints left out: the bare work of these writes."""
+        """Statements the writer ran between BEGIN and COMMIT, savepoints left out: the bare work of these writes."""
         found: list[list[Statement]] = []
         inside = False
         for statement in self._writer():

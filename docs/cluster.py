@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import holdfast.storage.postgres.store  # noqa: F401, whose modules list all statements
-from holdfast.storage.postgres.statements import STATEMENTS, Reach
-from holdfast.storage.postgres.tables import BY_PRINCIPAL, WHOLE
+from holdfast.storage.postgres.statements import BY_PRINCIPAL, STATEMENTS, WHOLE, Reach
 
 
 def unpartitioned_table() -> Iterator[str]:

@@ -19,20 +19,21 @@ from agents import clients_table, tools_table
 from cluster import store_wide_table, unpartitioned_table
 from commands import commands_table
 from server import limits_table, reasons_table, routes_table, welcome
+from tree import layers_table, tree_table
+from walks import walks_table
 
+import holdfast
 from holdfast.domain.errors import family
 from holdfast.entrypoints import facade
-from holdfast.entrypoints.python import handle
 from holdfast.entrypoints.python import memory as python
-from holdfast.entrypoints.python.audit import Audit
-from holdfast.entrypoints.python.keys import Keys
+from holdfast.entrypoints.python import tool_context
+from holdfast.entrypoints.python.maintenance import Audit, Keys
 from holdfast.settings import PREFIX, TABLE
 
 DOCS = Path(__file__).resolve().parent
 BLOCK = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-WAITING = re.compile(r"(?:Job|LongJob|Result)\[(.*)\]")
 
-DOORS: dict[str, tuple[str, type]] = {
+FACADES: dict[str, tuple[str, type]] = {
     "memory": ("memory", python.Memory),
     "own": ("alice", facade.Own),
     "facts": ("alice.facts", facade.Facts),
@@ -44,15 +45,14 @@ DOORS: dict[str, tuple[str, type]] = {
     "agents": ("alice.agents", facade.Agents),
     "kv": ("helper.kv", facade.Kv),
     "anthropic": ("helper.anthropic", facade.AnthropicMemory),
-    "handle": ("handle", handle.Handle),
+    "handle": ("handle", tool_context.Handle),
     "administration": ("admin", facade.Administration),
     "keys": ("memory.keys", Keys),
     "audit": ("memory.audit", Audit),
 }
 
 SENTENCES = {
-    "holdfast.aopen": "`holdfast.open`, awaited; its doors are awaited too.",
-    "Memory.user": "The door of a user.",
+    "holdfast.aopen": "`holdfast.open`, awaited; its calls are awaited too.",
     "Memory.close": "Finishes what was submitted, then lets go of the file. A `with` block does it.",
     "Memory.enabled": "Whether memory is on.",
     "Memory.keys": "Maintenance of keys, see below.",
@@ -60,6 +60,20 @@ SENTENCES = {
     "Keys.status": "The id of the master key, data keys that other masters still wrap, and uses of the most used one.",
 }
 """For the few members whose docstring is missing or speaks of an inner name."""
+
+NAMES = {
+    "Cache": "How long the answers of a tool are kept.",
+    "Advice": "One concern about a text: a `code` and a `message`.",
+    "Level": "The level of a grant: search, read, readwrite or manage; `level.label` is the `LevelName`.",
+    "LevelName": "The levels as calls take them: `search`, `read`, `readwrite`, `manage`.",
+    "Partition": "The part of a space that an entry is in; `partition.label` is the `PartitionName`.",
+    "PartitionName": "The partitions as `list` takes them: `notes`, `facts`, `stores`, `files`, `assistant`.",
+    "Principal": "A user, an agent or a service: `kind` and `id`.",
+    "SourceName": "The sources that `remember` takes: `tool`, `import`.",
+    "aopen": "`open`, awaited.",
+    "errors": "The module of all error classes, one for each code.",
+}
+"""For public names that have no docstring, or one for those who read the code."""
 
 
 def errors_table() -> Iterator[str]:
@@ -78,8 +92,17 @@ def settings_table() -> Iterator[str]:
 
 
 def open_table() -> Iterator[str]:
-    calls = {"holdfast.open": python.open_memory, "holdfast.aopen": python.open_memory_async}
+    calls = {"holdfast.open": python.open, "holdfast.aopen": python.aopen}
     yield from table([(call, name, name) for name, call in calls.items()])
+
+
+def names_table() -> Iterator[str]:
+    yield "| `holdfast.…` | |"
+    yield "|---|---|"
+    for name in holdfast.__all__:
+        described = NAMES.get(name) or inspect.getdoc(getattr(holdfast, name)) or ""
+        sentence = " ".join(described.partition("\n\n")[0].split()).partition(". ")[0].rstrip(".")
+        yield f"| `{name}` | {cell(sentence)}. |"
 
 
 def calls_table(variable: str, kind: type) -> Iterator[str]:
@@ -91,7 +114,8 @@ def table(rows: list[tuple[Any, str, str]]) -> Iterator[str]:
     yield "| call | answers | |"
     yield "|---|---|---|"
     for member, shown, name in rows:
-        sentence = " ".join((SENTENCES.get(name) or inspect.getdoc(member) or "").split())
+        described = SENTENCES.get(name) or inspect.getdoc(member) or ""
+        sentence = " ".join(described.partition("\n\n")[0].split())
         if isinstance(member, property):
             assert member.fget is not None
             yield f"| `{shown}` | `{cell(answer(member.fget))}` | {cell(sentence)} |"
@@ -123,11 +147,10 @@ def parameters(call: Callable[..., Any]) -> str:
 
 
 def answer(call: Callable[..., Any]) -> str:
-    """What comes back once the work is done: `Write[Entry]` answers an Entry."""
-    said = str(inspect.signature(call).return_annotation)
-    inner = match[1] if (match := WAITING.fullmatch(said)) else said
-    alias = inspect.unwrap(call).__globals__.get(inner)
-    return re.sub(r"\b(?:\w+\.)+(?=\w)", "", str(alias)) if isinstance(alias, GenericAlias) else inner
+    """The type of the answer."""
+    name = str(inspect.signature(call).return_annotation)
+    alias = inspect.unwrap(call).__globals__.get(name)
+    return re.sub(r"\b(?:\w+\.)+(?=\w)", "", str(alias)) if isinstance(alias, GenericAlias) else name
 
 
 def cell(text: str) -> str:
@@ -138,6 +161,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "errors": errors_table,
     "settings": settings_table,
     "open": open_table,
+    "names": names_table,
     "commands": commands_table,
     "routes": routes_table,
     "reasons": reasons_table,
@@ -147,7 +171,10 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "clients": clients_table,
     "unpartitioned": unpartitioned_table,
     "store-wide": store_wide_table,
-    **{name: lambda row=row: calls_table(*row) for name, row in DOORS.items()},  # type: ignore[misc]
+    "layers": layers_table,
+    "tree": tree_table,
+    "walks": walks_table,
+    **{name: lambda row=row: calls_table(*row) for name, row in FACADES.items()},  # type: ignore[misc]
 }
 
 

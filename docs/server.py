@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from holdfast import __version__
 from holdfast.entrypoints import plain_json
-from holdfast.entrypoints.http import answers, bodies, claims, client_transport, protocol, server, tokens
+from holdfast.entrypoints.http import authenticate, claims, client, messages, protocol, server, tokens
 from holdfast.entrypoints.http.claims import Reason
 from holdfast.entrypoints.http.routes import ROUTES
 from holdfast.vocabularies import arguments
@@ -25,7 +25,7 @@ REASONS = {
     Reason.SIGNATURE: "Signed with another key. A local token: made in another data directory, or before the secret "
     "changed.",
     Reason.EXPIRED: "`exp` has passed. Get a new one.",
-    Reason.NOT_YET: "`nbf` or `iat` lies in the future. Compare the clocks.",
+    Reason.NOT_YET: "`nbf` or `iat` is in the future. Compare the clocks.",
     Reason.ISSUER: "`iss` is not `HOLDFAST_JWT_ISSUER`; in a foreign token: missing, or with a `|` in it.",
     Reason.AUDIENCE: "`aud` is not `HOLDFAST_JWT_AUDIENCE` and does not hold it.",
     Reason.SUBJECT: "`sub` is missing, blank, too long or not printable.",
@@ -65,17 +65,17 @@ def limits_table() -> Iterator[str]:
     yield f"| nesting of a body | {plain_json.DEPTH} levels | 400 `invalid_json` |"
     yield f"| values in a body | {plain_json.MOST_VALUES:,} | 413 `too_large` |"
     yield f"| items of one list or table, such as the rows of a batch | {arguments.MOST_ITEMS:,} | 413 `too_large` |"
-    yield f"| a pause in the middle of a body | {bodies.SECONDS:g} s | 400 `invalid_field` |"
+    yield f"| a pause in the middle of a body | {messages.SECONDS:g} s | 400 `invalid_field` |"
     yield f"| until the head of a request is there | {protocol.HEAD_SECONDS:g} s | the connection is closed |"
     yield f"| the head of a request | {protocol.HEAD_BYTES:,} bytes | 413 `too_large` |"
     yield f"| a token | {tokens.MAX_TOKEN_BYTES:,} bytes | 401 `too_long` |"
     yield f"| clocks that differ, for `nbf` and `iat` | {claims.LEEWAY_SECONDS} s | 401 `not_yet` |"
-    yield f"| a token that was verified is known for | {tokens.KNOWN_FOR // 1_000_000} s | it is verified again |"
-    yield f"| an answer is compressed from | {answers.GZIP_BYTES:,} bytes | |"
+    yield f"| a token that was verified is known for | {authenticate.KNOWN_FOR // 1_000_000} s | it is verified again |"
+    yield f"| an answer is compressed from | {messages.GZIP_BYTES:,} bytes | |"
     yield f"| draining at the end | {server.DRAIN_SECONDS} s | what is still open is cut |"
-    yield f"| `Client`: a request | {client_transport.TIMEOUT:g} s | `Unavailable` after the last try |"
-    yield f"| `Client`: tries after the first | {client_transport.RETRIES} | the last error |"
-    yield f"| `Client`: connections | {client_transport.CONNECTIONS} | the next call waits |"
+    yield f"| `Client`: a request | {client.TIMEOUT:g} s | `Unavailable` after the last try |"
+    yield f"| `Client`: tries after the first | {client.RETRIES} | the last error |"
+    yield f"| `Client`: connections | {client.CONNECTIONS} | the next call waits |"
 
 
 def welcome() -> Iterator[str]:

@@ -1,7 +1,9 @@
-"""The cache of everything that can be read or computed again. No expiry, no order of use."""
+"""Caches of what can be read or computed again, with no order of use."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import TypeVar
 
 K = TypeVar("K")
@@ -22,3 +24,21 @@ class BoundedCache(dict[K, V]):
         if len(self) >= self.limit and key not in self:
             self.clear()
         super().__setitem__(key, value)
+
+
+class ExpiringCache(BoundedCache[K, tuple[float, V]]):
+    """Values that are read again after `seconds`."""
+
+    __slots__ = ("seconds",)
+
+    def __init__(self, seconds: float, limit: int) -> None:
+        super().__init__(limit)
+        self.seconds = seconds
+
+    def read(self, key: K, load: Callable[[], V]) -> V:
+        known = self.get(key)
+        if known is not None and time.monotonic() - known[0] < self.seconds:
+            return known[1]
+        value = load()
+        self[key] = time.monotonic(), value
+        return value

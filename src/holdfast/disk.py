@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from holdfast.domain.errors import HoldfastError, StorageFull, Unavailable
+from holdfast.domain.errors import StorageFull, Unavailable
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -21,15 +21,14 @@ def on_disk(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _translated(error, path) from error
-
-
-def _translated(error: OSError, path: Path) -> HoldfastError:
-    if error.errno in FULL:
-        return StorageFull(f"The disk is full: {path} cannot be written. Free some space and try again.")
-    return Unavailable(
-        f"{path} cannot be read or written ({error.strerror or error}); check its permissions and those of its folder."
-    )
+        if error.errno in FULL:
+            raise StorageFull(
+                f"The disk is full: {path} cannot be written. Free some space and try again."
+            ) from error
+        raise Unavailable(
+            f"{path} cannot be read or written ({error.strerror or error}); check its permissions and those of its "
+            "folder."
+        ) from error
 
 
 def write_atomically(path: Path, content: bytes, *, replace: bool = True, mode: int = 0o600) -> None:

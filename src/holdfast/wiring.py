@@ -13,8 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 from urllib.parse import unquote
 
-from holdfast.contracts.embedder import Embedder, EmbedderBroken
-from holdfast.contracts.host import Clock, Directory
+from holdfast.contracts.host import Clock, Directory, Embedder, EmbedderBroken
 from holdfast.contracts.rows import STORE, KeyRow
 from holdfast.contracts.storage import Store
 from holdfast.crypto.keyfile import (

@@ -45,9 +45,8 @@ from holdfast.entrypoints.http.client import AsyncClient, Client
 from holdfast.entrypoints.http.metrics import Metrics
 from holdfast.entrypoints.http.routes import ROUTES
 from holdfast.entrypoints.python import memory as door
-from holdfast.entrypoints.python.audit import Audit
-from holdfast.entrypoints.python.handle import AsyncHandle, Handle
-from holdfast.entrypoints.python.keys import Keys
+from holdfast.entrypoints.python.maintenance import Audit, Keys
+from holdfast.entrypoints.python.tool_context import AsyncHandle, Handle
 from holdfast.settings import PREFIX, TABLE
 from holdfast.storage.sqlite.migrate import steps
 

@@ -139,7 +139,7 @@ def test_only_storage_meets_a_database_driver() -> None:
 
 def test_only_recall_computes_with_numpy() -> None:
     """Beside it only a codec, a typo table and a type know arrays; no operation and no vocabulary does."""
-    outside = ("recall", "text/typos.py", "storage/vector_codec.py", "contracts/embedder.py")
+    outside = ("recall", "text/typos.py", "storage/vector_codec.py", "contracts/host.py")
     assert findings(numpy_imports, outside=outside) == []
 
 

@@ -36,7 +36,8 @@ _INNER = ("<lambda>", "<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>")
 class Walk:
     """The functions one call entered, by file, and its calls from a lower layer to a higher one."""
 
-    functions: set[tuple[str, str]] = field(default_factory=set)
+    functions: dict[tuple[str, str], None] = field(default_factory=dict)
+    """In the order in which they were first entered."""
     upward: set[tuple[str, str]] = field(default_factory=set)
 
     @property
@@ -107,7 +108,7 @@ class Tracer:
         place = _place(code)
         if place is None or code.co_name in _INNER or code.co_name == "<module>":
             return
-        walk.functions.add((place, code.co_qualname))
+        walk.functions[place, code.co_qualname] = None
         caller = frame.f_back
         while caller is not None and _place(caller.f_code) is None:
             caller = caller.f_back  # through partial, a comprehension or the standard library

@@ -14,8 +14,8 @@ from holdfast.domain.ids import split_entry_id
 from holdfast.domain.principal import Caller, Principal, PrincipalKind
 from holdfast.domain.profile import Profile
 from holdfast.entrypoints.facade import Own
-from holdfast.entrypoints.python.handle import Handle
 from holdfast.entrypoints.python.memory import Memory
+from holdfast.entrypoints.python.tool_context import Handle
 from holdfast.operations import remember
 from holdfast.operations.authorize import SpaceRef
 from holdfast.operations.engine import Engine

@@ -14,11 +14,9 @@ import uvicorn
 from holdfast import Client
 from holdfast.domain.limits import check_list, check_mapping
 from holdfast.domain.principal import UNKNOWN, check_subject
-from holdfast.entrypoints.http.app import create_app
-from holdfast.entrypoints.http.mcp_mount import McpFactory
+from holdfast.entrypoints.http.app import McpFactory, create_app
 from holdfast.entrypoints.http.protocol import TimedProtocol
-from holdfast.entrypoints.http.secret import Secret
-from holdfast.entrypoints.http.tokens import mint
+from holdfast.entrypoints.http.tokens import Secret, mint
 from holdfast.entrypoints.python.memory import Memory
 from holdfast.settings import load
 

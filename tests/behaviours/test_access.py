@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from holdfast import LevelName
 from holdfast.domain.errors import AccessDenied, HoldfastError
 from holdfast.domain.principal import Principal
 from holdfast.domain.profile import ASSISTANT, FILES
@@ -193,7 +194,7 @@ def test_client_encrypted_entries_are_given_back_as_they_are_with_their_flag(mem
 
 
 @pytest.mark.parametrize("level", ["search", "read", "readwrite", "manage"])
-def test_a_grant_gives_its_level_and_no_more(memory: Memory, level: str) -> None:
+def test_a_grant_gives_its_level_and_no_more(memory: Memory, level: LevelName) -> None:
     alice, bob = memory.user("alice"), memory.user("bob")
     alice.remember("x", key="k")
     alice.remember("x", key="other")

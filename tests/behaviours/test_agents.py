@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.domain.agent import ALL_ON, AgentSettings
+from holdfast.domain.access import ALL_ON, AgentSettings
 from holdfast.entrypoints.python.memory import Memory
 from tests.behaviours.looking import refused, unchanged
 from tests.behaviours.test_store_access import ROOM, stores

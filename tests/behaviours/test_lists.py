@@ -92,7 +92,7 @@ def test_a_filter_follows_an_edit(alice: Own) -> None:
 
 
 @pytest.mark.parametrize("partition", ["handler", "internal", "runs", "cache", "", "NOTES", 1, []])
-def test_only_rooms_a_model_may_see_can_be_listed(alice: Own, partition: str) -> None:
+def test_only_rooms_a_model_may_see_can_be_listed(alice: Own, partition: Any) -> None:
     alice.remember("x", key="k")
     with refused("invalid_field"):
         alice.list(partition=partition)

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from holdfast import LevelName
 from holdfast.domain.errors import ConfirmationRequired
 from holdfast.domain.principal import PrincipalKind, principal
-from holdfast.entrypoints.dispatch import dispatch
 from holdfast.entrypoints.facade import Own
+from holdfast.entrypoints.python.local import dispatch
 from holdfast.entrypoints.python.memory import Memory
 from holdfast.operations.proposals import ProposalRequest, propose
 from holdfast.vocabularies.call import Call, call_of
@@ -180,7 +181,8 @@ def test_access_is_looked_at_again_when_it_is_approved(memory: Memory, alice: Ow
 
 def test_who_manages_a_space_answers_for_agents_nobody_sent(memory: Memory, alice: Own) -> None:
     alice.create_space("team")
-    for grantee, level in (("agent:bot", "readwrite"), ("user:bob", "manage"), ("user:carol", "readwrite")):
+    levels: dict[str, LevelName] = {"agent:bot": "readwrite", "user:bob": "manage", "user:carol": "readwrite"}
+    for grantee, level in levels.items():
         alice.share(grantee, space="team", level=level)
     wanted = ProposalRequest(
         "core.share", {"grantee": "user:dave", "space": "shared:team"}, "Share.", "shared:team"
@@ -306,7 +308,7 @@ def test_what_a_model_may_not_share_anyway_is_asked_of_nobody(memory: Memory, al
         with refused("access_denied"):
             call()
     with refused("invalid_level"):
-        model.share("guest", level="own")
+        model.share("guest", level="own")  # type: ignore[arg-type]
     assert alice.people.proposals() == []
 
 

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from holdfast import SourceName
 from holdfast.domain.principal import Caller, PrincipalKind, principal
 from holdfast.entrypoints.facade import Own
 from holdfast.entrypoints.python.memory import Memory
@@ -79,7 +80,7 @@ def test_a_model_is_not_shown_what_its_client_had_encrypted_before(memory: Memor
 
 @pytest.mark.parametrize("source", ["tool", "import"])
 def test_harmless_words_of_tools_and_imports_are_not_held_back(
-    memory: Memory, alice: Own, source: str
+    memory: Memory, alice: Own, source: SourceName
 ) -> None:
     kept = alice.remember("The walrus lives in the Arctic", key="page", source=source)
     assert (kept.quarantined, kept.advice) == (False, [])
@@ -94,7 +95,7 @@ def test_a_person_who_says_the_same_is_only_told(alice: Own) -> None:
 
 
 @pytest.mark.parametrize("source", ["user", "system", "agent", "TOOL", ""])
-def test_nobody_names_a_source_that_is_trusted_more(alice: Own, source: str) -> None:
+def test_nobody_names_a_source_that_is_trusted_more(alice: Own, source: Any) -> None:
     with refused("invalid_field"):
         alice.remember("x", source=source)
 
@@ -112,7 +113,7 @@ def test_who_writes_is_set_by_the_server(memory: Memory, alice: Own) -> None:
 
 @pytest.mark.parametrize("source", ["user", "system", "agent"])
 def test_no_model_claims_that_a_person_or_the_server_wrote_its_words(
-    memory: Memory, alice: Own, source: str
+    memory: Memory, alice: Own, source: Any
 ) -> None:
     for model in (model_of(memory, "alice"), agent_model(memory, "bot", user="alice")):
         with refused("invalid_field"):

@@ -10,9 +10,8 @@ from holdfast import Cache
 from holdfast.domain.partition import Partition
 from holdfast.domain.profile import RUNS
 from holdfast.domain.run import LEARNABLE
-from holdfast.entrypoints.python.handle import Handle
 from holdfast.entrypoints.python.memory import Memory
-from holdfast.entrypoints.python.tool_context import Context, Tool
+from holdfast.entrypoints.python.tool_context import Context, Handle, Tool
 from holdfast.operations.notes import NoteInput
 from holdfast.operations.read import Listing, list_entries
 from holdfast.operations.tool_runs import record

@@ -1,7 +1,10 @@
 """Grants: given within what one holds, taken back with everything that stood on them."""
 
+from typing import Any
+
 import pytest
 
+from holdfast import LevelName
 from holdfast.entrypoints.facade import Own
 from holdfast.entrypoints.python.memory import Memory
 from tests.behaviours.looking import refused, unchanged
@@ -35,7 +38,7 @@ def test_an_empty_space_can_be_shared_before_anything_is_in_it(memory: Memory) -
 
 
 @pytest.mark.parametrize("level", ["", "admin", "READ", None, 2, "write"])
-def test_an_unknown_level_is_refused(memory: Memory, level: str) -> None:
+def test_an_unknown_level_is_refused(memory: Memory, level: Any) -> None:
     with unchanged(memory), refused("invalid_level"):
         memory.user("alice").share("user:bob", level=level)
 
@@ -52,7 +55,7 @@ def test_the_owner_needs_no_grant(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("level", ["search", "read"])
-def test_sharing_needs_readwrite(memory: Memory, level: str) -> None:
+def test_sharing_needs_readwrite(memory: Memory, level: LevelName) -> None:
     memory.user("alice").share("user:bob", level=level)
     bob = memory.user("bob")
     for call in (

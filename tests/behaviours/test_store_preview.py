@@ -2,6 +2,7 @@
 
 import pytest
 
+from holdfast import LevelName
 from holdfast.entrypoints.python.memory import Memory
 from tests.behaviours.looking import refused, unchanged
 from tests.behaviours.test_stores import create
@@ -49,7 +50,7 @@ def test_a_preview_agrees_with_what_is_seen_once_it_is_given(memory: Memory) -> 
 
 
 @pytest.mark.parametrize("level", ["search", "read", None])
-def test_a_preview_is_for_those_who_could_share(memory: Memory, level: str | None) -> None:
+def test_a_preview_is_for_those_who_could_share(memory: Memory, level: LevelName | None) -> None:
     owner, guest = memory.agent("owner"), memory.agent("guest")
     create(owner)
     if level is not None:
@@ -57,4 +58,4 @@ def test_a_preview_is_for_those_who_could_share(memory: Memory, level: str | Non
     with refused("access_denied"):
         guest.stores.preview("third", space="owner", level="search")
     with refused("invalid_level"):
-        owner.stores.preview("third", level="everything")
+        owner.stores.preview("third", level="everything")  # type: ignore[arg-type]

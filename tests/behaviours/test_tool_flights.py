@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from holdfast import Cache
-from holdfast.entrypoints.python.handle import AsyncHandle, Handle
 from holdfast.entrypoints.python.memory import Memory
-from holdfast.entrypoints.python.tool_context import Context
+from holdfast.entrypoints.python.tool_context import AsyncHandle, Context, Handle
 from tests.behaviours.interface import AWAITED, PYTHON, Interface
 
 pytestmark = pytest.mark.interfaces(PYTHON, AWAITED)

@@ -16,9 +16,8 @@ import pytest
 from holdfast import Cache
 from holdfast.domain.errors import Backend, InvalidField
 from holdfast.domain.partition import Partition
-from holdfast.entrypoints.python.handle import Handle
 from holdfast.entrypoints.python.memory import Memory
-from holdfast.entrypoints.python.tool_context import Context
+from holdfast.entrypoints.python.tool_context import Context, Handle
 from holdfast.operations.read import Listing, list_entries
 from holdfast.vocabularies.cached import CachedCalls
 from tests.behaviours.interface import AWAITED, PYTHON, Interface

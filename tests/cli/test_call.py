@@ -166,3 +166,11 @@ def test_what_is_no_plain_json_is_refused_as_by_every_door(
     refused = holdfast("call", "core", "remember", "-", given=told)
 
     assert (refused.code, refused.err.partition(":")[0]) == (1, expected)
+
+
+def test_a_namespace_is_a_field_of_core_calls(holdfast: Command) -> None:
+    holdfast("call", "core", "remember", said(text="of a", key="k", namespace="a"), "--json")
+    listed = holdfast("call", "core", "list", said(namespace="a"), "--json").json["entries"]
+    assert [(entry["key"], entry["namespace"]) for entry in listed] == [("k", "a")]
+    assert holdfast("call", "core", "history", said(key="k", namespace="a"), "--json").code == 0
+    assert holdfast("call", "core", "history", said(key="k"), "--json").code == 1

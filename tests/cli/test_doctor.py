@@ -12,10 +12,10 @@ from threading import Thread
 
 import pytest
 
-from holdfast.entrypoints.cli.doctor import clients, directory, machine
+from holdfast.entrypoints.cli.doctor import clients, machine
 from holdfast.entrypoints.cli.doctor.checks import CHECKS, examine
+from holdfast.entrypoints.cli.doctor.clients import Probe
 from holdfast.entrypoints.cli.doctor.finding import Finding, Scene
-from holdfast.entrypoints.cli.doctor.mcp_probe import Probe
 from holdfast.settings import load
 from tests.cli.command import Command, Done
 
@@ -305,15 +305,15 @@ def test_a_disk_that_cannot_be_synced_or_does_not_wait_is_noticed(
     data.mkdir(mode=0o700)
     scene = Scene(load(data_dir=data), data / "holdfast.db", time.time())
 
-    monkeypatch.setattr(directory, "_sync_seconds", lambda _folder: 1e-6)
-    assert directory.fsync(scene).state == "warn"
+    monkeypatch.setattr(machine, "_sync_seconds", lambda _folder: 1e-6)
+    assert machine.fsync(scene).state == "warn"
 
     def read_only(_folder: Path) -> float:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr(directory, "_sync_seconds", read_only)
-    assert directory.fsync(scene).state == "fail"
-    assert "read-only" in directory.fsync(scene).cause
+    monkeypatch.setattr(machine, "_sync_seconds", read_only)
+    assert machine.fsync(scene).state == "fail"
+    assert "read-only" in machine.fsync(scene).cause
 
 
 def test_little_room_is_a_warning_and_none_a_failure(
@@ -324,7 +324,7 @@ def test_little_room_is_a_warning_and_none_a_failure(
         monkeypatch.setattr(
             shutil, "disk_usage", lambda _place, free=free: shutil._ntuple_diskusage(0, 0, free)
         )
-        assert directory.disk(scene).state == state
+        assert machine.disk(scene).state == state
 
 
 def test_a_check_that_trips_is_a_finding_and_the_others_go_on(

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.entrypoints.cli.doctor import clients, mcp_probe
-from holdfast.entrypoints.cli.doctor.mcp_probe import Probe, Program, Server
+from holdfast.entrypoints.cli.doctor import clients
+from holdfast.entrypoints.cli.doctor.clients import Probe, Program, Server
 from tests.cli.command import Command
 
 KEY = "5e" * 32
@@ -112,7 +112,7 @@ def test_a_server_that_is_down_is_told_at_once(holdfast: Command) -> None:
 def test_a_program_that_says_nothing_is_ended(
     holdfast: Command, entry: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mcp_probe, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(clients, "PATIENCE_SECONDS", 0.5)
     monkeypatch.setattr("mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT", 0.05)
     entry(command="sh", args=["-c", f"echo $$ > {tmp_path}/pid; exec sleep 600"])
 

@@ -18,7 +18,7 @@ import pytest
 
 from holdfast.domain.errors import NotFound
 from holdfast.entrypoints.cli import commands, output, session
-from holdfast.entrypoints.python.memory import open_memory
+from holdfast.entrypoints.python.memory import open as open_memory
 from tests.cli.command import Command
 
 HOSTILE = "\x1b]0;owned\x07\x1b[31mred\x9b2J\u202etxt.exe\x08\x7f\r\nnext"

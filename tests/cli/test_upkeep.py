@@ -113,8 +113,8 @@ def test_a_database_url_counts_unless_a_data_directory_is_named(
 def test_a_token_is_taken_by_the_verifier_that_has_the_secret(holdfast: Command, data: Path) -> None:
     import asyncio
 
-    from holdfast.entrypoints.http.secret import local_secret
-    from holdfast.entrypoints.http.tokens import Verifier
+    from holdfast.entrypoints.http.authenticate import Verifier
+    from holdfast.entrypoints.http.tokens import local_secret
     from holdfast.wiring import system_clock
 
     told = holdfast(

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import holdfast
+from holdfast import LevelName
 from holdfast.domain.entry import Entry, Revision
 from holdfast.domain.errors import HoldfastError
 from tests.conformance.model import LEVELS, Model, Refused, Row, Said, Session, State, Wanted
@@ -305,7 +306,7 @@ class Histories(RuleBasedStateMachine):
     # Sharing
 
     @rule(place=places, grantee=people, level=levels, ttl=ttls)
-    def share(self, place: Place, grantee: str, level: str, ttl: int | None) -> None:
+    def share(self, place: Place, grantee: str, level: LevelName, ttl: int | None) -> None:
         def granted() -> tuple[int, int | None]:
             grant = self.doors[place.who].share(grantee, space=place.space, level=level, ttl=ttl)
             return grant.level, grant.expires_us

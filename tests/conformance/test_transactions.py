@@ -92,7 +92,6 @@ READS: dict[str, Callable[[Store | Transaction], object]] = {
     "receipts.get": lambda at: at.receipts.get(ALICE, receipt_row("request 1").key),
     "proposals.get": lambda at: at.proposals.get(proposal_row("old").id),
     "proposals.waiting": lambda at: at.proposals.waiting(ALICE, [], NOW, 10),
-    "audit.last": lambda at: at.audit.last(),
     "audit.head": lambda at: at.audit.head(),
     "audit.about": lambda at: at.audit.about(audit_row().object, ["new"], 10),
     "audit.after": lambda at: at.audit.after(0, 10),
@@ -534,8 +533,8 @@ def _linked(name: str) -> Callable[[Transaction], None]:
     """Adds a line to the audit log whose link goes on from the last one."""
 
     def job(tx: Transaction) -> None:
-        last = tx.audit.last()
-        before = last.link + b">" if last else b""
+        head = tx.audit.head()
+        before = head.link + b">" if head.position else b""
         tx.audit.append(audit_row(name, link=before + name.encode()))
 
     return job

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.contracts.embedder import EmbedderBroken
+from holdfast.contracts.host import EmbedderBroken
 from holdfast.recall.embedding.choose import choose_embedder
 from holdfast.recall.embedding.models import GTE_SMALL, hash_of, installed
 from holdfast.recall.embedding.onnx_embedder import OnnxEmbedder

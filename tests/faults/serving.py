@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import AsyncClient, Client
-from holdfast.entrypoints.http.secret import local_secret
-from holdfast.entrypoints.http.tokens import mint
+from holdfast.entrypoints.http.tokens import local_secret, mint
 from holdfast.settings import load
 from holdfast.wiring import system_clock
 

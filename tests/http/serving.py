@@ -17,11 +17,9 @@ import uvicorn
 
 import holdfast
 from holdfast.contracts.host import Clock
-from holdfast.entrypoints.http.app import create_app
-from holdfast.entrypoints.http.mcp_mount import McpFactory
+from holdfast.entrypoints.http.app import McpFactory, create_app
 from holdfast.entrypoints.http.protocol import TimedProtocol
-from holdfast.entrypoints.http.secret import Secret
-from holdfast.entrypoints.http.tokens import mint
+from holdfast.entrypoints.http.tokens import Secret, mint
 from holdfast.entrypoints.mcp.http import open_mcp
 from holdfast.entrypoints.python.memory import Memory
 from holdfast.entrypoints.python.running import Running

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.domain.errors import InvalidJson, TooLarge
-from holdfast.entrypoints.http.bodies import read_json
+from holdfast.entrypoints.http.messages import read_json
 from holdfast.entrypoints.plain_json import LARGE, MOST_VALUES
 from holdfast.vocabularies.arguments import MOST_ITEMS
 from tests.http.serving import REQUEST_BYTES, Service, code

@@ -25,7 +25,7 @@ from holdfast.domain.errors import (
     Unauthenticated,
     Unavailable,
 )
-from holdfast.entrypoints.http import client_transport
+from holdfast.entrypoints.http import client as http_client
 from tests.http.serving import Service, serving
 
 KEPT = {
@@ -67,7 +67,7 @@ class Script:
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
-    monkeypatch.setattr(client_transport, "PAUSE", 0.001)
+    monkeypatch.setattr(http_client, "PAUSE", 0.001)
     told = Script("")
 
     class Handler(BaseHTTPRequestHandler):
@@ -241,7 +241,7 @@ def test_a_server_that_does_not_answer_in_time_is_unavailable(script: Script, re
 
 @both
 def test_a_server_that_is_not_there_is_unavailable(remember: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_transport, "PAUSE", 0.001)
+    monkeypatch.setattr(http_client, "PAUSE", 0.001)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -251,7 +251,7 @@ def test_a_server_that_is_not_there_is_unavailable(remember: Call, monkeypatch: 
 
 @both
 def test_a_server_that_hangs_up_is_unavailable(remember: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_transport, "PAUSE", 0.001)
+    monkeypatch.setattr(http_client, "PAUSE", 0.001)
     with _hanging_up() as url, pytest.raises(Unavailable):
         remember(url, retries=1)
 
@@ -305,7 +305,7 @@ def test_an_address_may_end_in_a_slash_and_lie_under_a_path(script: Script) -> N
 
 
 def test_a_client_waits_out_a_rate_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_transport, "PAUSE", 0.001)
+    monkeypatch.setattr(http_client, "PAUSE", 0.001)
     with serving(rate_per_minute=60) as service, Client(service.url, service.token()) as client:
         began = time.monotonic()
         for _ in range(62):

@@ -25,9 +25,9 @@ from holdfast.domain.errors import InvalidField, Unauthenticated, Unavailable
 from holdfast.domain.principal import Caller
 from holdfast.domain.times import SECOND
 from holdfast.entrypoints.http import jwks as jwks_module
+from holdfast.entrypoints.http.authenticate import Verifier, reason_of
 from holdfast.entrypoints.http.jwks import MAX_BYTES, Jwks, check_algorithms
-from holdfast.entrypoints.http.secret import Secret
-from holdfast.entrypoints.http.tokens import Verifier, mint, reason_of
+from holdfast.entrypoints.http.tokens import Secret, mint
 from holdfast.settings import load
 from tests.support import NOON, FixedClock, until
 

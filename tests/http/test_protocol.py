@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import pytest
 
-from holdfast.entrypoints.http import bodies, protocol
-from holdfast.entrypoints.http.answers import takes_gzip
+from holdfast.entrypoints.http import messages, protocol
+from holdfast.entrypoints.http.messages import takes_gzip
 from holdfast.entrypoints.http.routes import ROUTES
 from tests.http.serving import Service, code, read_answer, serving
 
@@ -295,7 +295,7 @@ def test_pages_hold_no_script_and_load_nothing(service: Service) -> None:
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.3)
-    monkeypatch.setattr(bodies, "SECONDS", 0.3)
+    monkeypatch.setattr(messages, "SECONDS", 0.3)
 
 
 def test_a_client_that_sends_nothing_is_closed(service: Service, hasty: None) -> None:

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from holdfast.domain.errors import InvalidField
-from holdfast.entrypoints.http.secret import FILE, local_secret
+from holdfast.entrypoints.http.tokens import SECRET_FILE, local_secret
 from holdfast.settings import Settings, load
 
 LONG_ENOUGH = "a secret of thirty-two characters"
@@ -46,9 +46,9 @@ def test_a_secret_is_made_once_for_its_owner_alone_and_read_on_later_starts(tmp_
 
     assert first == second
     assert len(first.key) == 64
-    assert _mode(folder / FILE) == 0o600
+    assert _mode(folder / SECRET_FILE) == 0o600
     assert _mode(folder) == 0o700
-    assert [file.name for file in folder.iterdir()] == [FILE]
+    assert [file.name for file in folder.iterdir()] == [SECRET_FILE]
 
 
 def test_two_data_directories_have_two_secrets(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_two_data_directories_have_two_secrets(tmp_path: Path) -> None:
 
 def test_the_text_of_the_file_may_be_configured_instead_of_it(tmp_path: Path) -> None:
     made = local_secret(_settings(tmp_path / "one"))
-    text = (tmp_path / "one" / FILE).read_text().strip()
+    text = (tmp_path / "one" / SECRET_FILE).read_text().strip()
 
     assert local_secret(_settings(tmp_path / "two", jwt_secret=text)) == made
 
@@ -76,16 +76,16 @@ def test_the_length_counts_bytes_not_characters(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"\n", b"too short\n", b"\xff" * 64])
 def test_a_damaged_file_is_refused_with_the_remedy_and_left_as_it_is(tmp_path: Path, body: bytes) -> None:
-    (tmp_path / FILE).write_bytes(body)
+    (tmp_path / SECRET_FILE).write_bytes(body)
 
     with pytest.raises(InvalidField, match="remove it"):
         local_secret(_settings(tmp_path))
 
-    assert (tmp_path / FILE).read_bytes() == body
+    assert (tmp_path / SECRET_FILE).read_bytes() == body
 
 
 def test_a_file_that_cannot_be_read_is_refused_with_the_remedy(tmp_path: Path) -> None:
-    (tmp_path / FILE).mkdir(mode=0o700)
+    (tmp_path / SECRET_FILE).mkdir(mode=0o700)
 
     with pytest.raises(InvalidField, match="HOLDFAST_JWT_SECRET"):
         local_secret(_settings(tmp_path))
@@ -103,7 +103,7 @@ def test_a_file_open_to_others_is_used_with_a_warning(
 ) -> None:
     made = local_secret(_settings(tmp_path))
     assert caplog.records == []
-    (tmp_path / FILE).chmod(0o640)
+    (tmp_path / SECRET_FILE).chmod(0o640)
 
     with caplog.at_level(logging.WARNING, "holdfast"):
         assert local_secret(_settings(tmp_path)) == made
@@ -127,8 +127,8 @@ def test_the_bytes_of_the_memory_key_are_refused_too(tmp_path: Path) -> None:
 
 
 def test_a_file_that_holds_the_memory_key_is_refused(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text("ab" * 32 + "\n")
-    (tmp_path / FILE).chmod(0o600)
+    (tmp_path / SECRET_FILE).write_text("ab" * 32 + "\n")
+    (tmp_path / SECRET_FILE).chmod(0o600)
 
     with pytest.raises(InvalidField, match="memory key"):
         local_secret(_settings(tmp_path, memory_key="AB" * 32))
@@ -164,13 +164,13 @@ def test_many_threads_that_start_at_once_agree_on_one_secret(tmp_path: Path) -> 
 
     assert len(found) == 8
     assert len(set(found)) == 1
-    assert [file.name for file in tmp_path.iterdir()] == [FILE]
+    assert [file.name for file in tmp_path.iterdir()] == [SECRET_FILE]
 
 
 def test_two_processes_that_start_at_once_agree_on_one_secret(tmp_path: Path) -> None:
     """Each says when it is ready and then waits for the word, so that they make it at the same moment."""
     program = (
-        "import sys; from holdfast.settings import load; from holdfast.entrypoints.http.secret import local_secret\n"
+        "import sys; from holdfast.settings import load; from holdfast.entrypoints.http.tokens import local_secret\n"
         "settings = load({}, data_dir=sys.argv[1])\n"
         "print('ready', flush=True); sys.stdin.readline(); print(local_secret(settings).key.hex())"
     )
@@ -195,4 +195,4 @@ def test_two_processes_that_start_at_once_agree_on_one_secret(tmp_path: Path) ->
 
     assert len(said[0]) == 128
     assert said[0] == said[1]
-    assert [file.name for file in (tmp_path / "data").iterdir()] == [FILE]
+    assert [file.name for file in (tmp_path / "data").iterdir()] == [SECRET_FILE]

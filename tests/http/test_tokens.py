@@ -18,11 +18,18 @@ from starlette.datastructures import Headers
 from holdfast.domain.errors import InvalidField, Unauthenticated
 from holdfast.domain.principal import Caller, Principal, PrincipalKind
 from holdfast.domain.times import SECOND
-from holdfast.entrypoints.http import tokens
-from holdfast.entrypoints.http.authenticate import Authenticator, challenge, check_auth_allowed
+from holdfast.entrypoints.http import authenticate
+from holdfast.entrypoints.http.authenticate import (
+    SENTENCE,
+    Authenticator,
+    Verifier,
+    challenge,
+    check_auth_allowed,
+    reason_of,
+    unauthenticated,
+)
 from holdfast.entrypoints.http.claims import Reason
-from holdfast.entrypoints.http.secret import Secret
-from holdfast.entrypoints.http.tokens import SENTENCE, Verifier, mint, reason_of, unauthenticated
+from holdfast.entrypoints.http.tokens import Secret, mint
 from holdfast.settings import load
 from tests.support import NOON, FixedClock
 
@@ -203,8 +210,8 @@ def test_a_header_that_brings_its_own_key_or_extension_is_refused(name: str) -> 
 @pytest.mark.parametrize("size", [8 * 1024 + 1, 64 * 1024, 8 * 1024 * 1024])
 def test_a_token_over_8_kib_is_refused_before_any_work(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     long = _alice(pad="x" * size)
-    monkeypatch.delattr(tokens, "_split")
-    monkeypatch.delattr(tokens, "hashlib")
+    monkeypatch.delattr(authenticate, "_split")
+    monkeypatch.delattr(authenticate, "hashlib")
 
     assert _reason(long) == "too_long"
     assert _reason(long.encode()) == "too_long"
@@ -509,7 +516,7 @@ def test_a_refused_token_is_never_known(token: str) -> None:
 
 
 def test_so_many_tokens_are_known_and_the_oldest_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "KNOWN_TOKENS", 3)
+    monkeypatch.setattr(authenticate, "KNOWN_TOKENS", 3)
     verifier = _verifier()
     made = [_alice(sub=f"user{number}").encode() for number in range(5)]
     for token in made:
@@ -575,12 +582,12 @@ def _authenticator(**given: Any) -> Authenticator:
 
 
 def _caller(headers: dict[str, str], **given: Any) -> Caller:
-    return asyncio.run(_authenticator(**given).caller(Headers(headers)))
+    return asyncio.run(_authenticator(**given).caller(Headers(headers).raw))
 
 
 def _refused(*headers: tuple[bytes, bytes]) -> str | None:
     with pytest.raises(Unauthenticated) as refused:
-        asyncio.run(_authenticator().caller(Headers(raw=list(headers))))
+        asyncio.run(_authenticator().caller(list(headers)))
     return reason_of(refused.value)
 
 
@@ -640,8 +647,10 @@ def test_a_header_in_utf_8_is_read_as_such() -> None:
 def test_headers_of_one_request_do_not_stay_with_the_token() -> None:
     authenticator = _authenticator()
     bearer = {"Authorization": f"Bearer {_alice(jti='j')}"}
-    asyncio.run(authenticator.caller(Headers(bearer | {"Holdfast-Run": "r", "Holdfast-Conversation": "c"})))
-    later = asyncio.run(authenticator.caller(Headers(bearer)))
+    asyncio.run(
+        authenticator.caller(Headers(bearer | {"Holdfast-Run": "r", "Holdfast-Conversation": "c"}).raw)
+    )
+    later = asyncio.run(authenticator.caller(Headers(bearer).raw))
     assert (later.run, later.conversation) == ("token:j", None)
 
 
@@ -672,10 +681,10 @@ def test_a_stranger_hears_only_that_a_token_is_required() -> None:
 def test_with_auth_off_everyone_is_the_unknown_user_even_with_a_token() -> None:
     authenticator = _authenticator(auth="off")
     for headers in ({}, {"Authorization": f"Bearer {_alice(roles=['admin'])}"}, {"Authorization": "Basic x"}):
-        caller = asyncio.run(authenticator.caller(Headers(headers)))
+        caller = asyncio.run(authenticator.caller(Headers(headers).raw))
         assert str(caller.principal) == "user:unknown"
         assert (set(caller.roles), caller.door) == ({"member"}, "http")
-    assert asyncio.run(authenticator.caller(Headers({"Holdfast-Run": "r"}))).run == "r"
+    assert asyncio.run(authenticator.caller(Headers({"Holdfast-Run": "r"}).raw)).run == "r"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.8.7", "::1", "[::1]", "localhost", "LOCALHOST"])

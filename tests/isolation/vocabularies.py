@@ -227,7 +227,7 @@ def get(world: World) -> None:
         lambda: world.speaks[actor].get(id=row.id), world.sees(actor, row, READ), f"get of {row.partition}"
     )
     if entry is not None:
-        world.look(actor, entry, READ)
+        world.look(actor, entry.content, READ)
 
 
 @step(4)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mcp import StdioServerParameters
 
-from holdfast.entrypoints.mcp.json_rpc import Unreadable, read_message
+from holdfast.entrypoints.mcp.protocol import Unreadable, read_message
 from holdfast.entrypoints.plain_json import MOST_VALUES
 from tests.http.serving import REQUEST_BYTES, Service
 from tests.mcp.talking import INITIALIZE, VERSION, modern, spoken_to

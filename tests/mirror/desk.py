@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Self
 
 import holdfast
-from holdfast.domain.partition import Partition
 from holdfast.entrypoints.facade import Own
+from holdfast.entrypoints.mirror.folder import folder_of
 from holdfast.entrypoints.mirror.mirror import Mirror, ignore_step
-from holdfast.entrypoints.mirror.names import folder_of
 from holdfast.entrypoints.python.memory import Memory
 
 KEY = "5e" * 32
@@ -97,7 +96,7 @@ class Desk:
         found: dict[str, str] = {}
         cursor = None
         while True:
-            page = self.alice.list(partition=Partition.FILES.label, limit=1_000, cursor=cursor)
+            page = self.alice.list(partition="files", limit=1_000, cursor=cursor)
             found |= {entry.key: entry.text for entry in page}
             cursor = page.cursor
             if cursor is None:

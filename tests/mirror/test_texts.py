@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.domain.principal import is_subject
+from holdfast.entrypoints.mirror.folder import LONGEST, folder_of, user_of
 from holdfast.entrypoints.mirror.frontmatter import FileText, Unreadable, parsed, rendered
-from holdfast.entrypoints.mirror.names import LONGEST, folder_of, user_of
 
 LINES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]), min_size=1, max_size=80)
 BODIES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=400)

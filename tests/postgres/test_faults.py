@@ -15,7 +15,7 @@ import pytest
 
 from holdfast.contracts.storage import Transaction
 from holdfast.domain.errors import Backend, Conflict, StorageFull, Unavailable
-from holdfast.storage.postgres import errors, writer
+from holdfast.storage.postgres import connections, writer
 from holdfast.storage.postgres.connections import OnConnection, Patience
 from holdfast.storage.postgres.store import PostgresStore, open_database
 from tests.conformance.postgres_backend import server
@@ -34,8 +34,7 @@ def remembering(number: int) -> Callable[[Transaction], int]:
         assert counts is not None
         tx.entries.insert(HERE, entry_row(number, seq=counts.seq, length=1, labels=label("red")))
         tx.terms.put(HERE, number, words("t1"), replaces=False)
-        last = tx.audit.last()
-        tx.audit.append(audit_row(link=(last.link[-8:] if last else b"") + b"%d" % number))
+        tx.audit.append(audit_row(link=tx.audit.head().link[-8:] + b"%d" % number))
         return number
 
     return job
@@ -184,7 +183,7 @@ class TestACommit:
         with pytest.raises(Backend, match="NumericValueOutOfRange"):
             store.write(job)
         assert store.entries.by_number(seen(), 1) is None
-        assert (store.audit.last(), store.terms.places(HERE, ["t1"])) == (None, [""])
+        assert (store.audit.after(0, 1), store.terms.places(HERE, ["t1"])) == ([], [""])
         assert store.write(remembering(1)) == 1
 
     def test_never_follows_a_statement_that_failed(self, store: PostgresStore) -> None:
@@ -318,7 +317,7 @@ def test_a_job_that_keeps_failing_to_serialise_is_unavailable_in_the_end(
     ],
 )
 def test_errors_of_the_driver_mean_one_of_ours(said: psycopg.Error, meant: type[Exception]) -> None:
-    assert type(errors.translated(said)) is meant
+    assert type(connections.translated(said)) is meant
 
 
 def test_what_was_purged_is_vacuumed_in_the_background(

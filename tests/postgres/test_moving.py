@@ -13,8 +13,7 @@ import holdfast
 from holdfast.contracts.rows import EntryRow
 from holdfast.contracts.storage import Transaction
 from holdfast.domain.errors import Conflict
-from holdfast.entrypoints.python.memory import Memory
-from holdfast.entrypoints.python.migrate_store import move_store
+from holdfast.entrypoints.python.memory import Memory, move_store
 from holdfast.storage import migrate_store
 from holdfast.storage.keyring import SpaceKeys
 from holdfast.storage.postgres.store import open_database

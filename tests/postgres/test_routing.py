@@ -10,9 +10,17 @@ import pytest
 
 from holdfast.storage.postgres import connections
 from holdfast.storage.postgres.connections import ENTER, Db, adapt, scope_of
-from holdfast.storage.postgres.statements import STATEMENTS, Reach, Statement, Values
+from holdfast.storage.postgres.statements import (
+    BY_PRINCIPAL,
+    BY_SPACE,
+    PARTITIONED,
+    STATEMENTS,
+    WHOLE,
+    Reach,
+    Statement,
+    Values,
+)
 from holdfast.storage.postgres.store import PostgresStore
-from holdfast.storage.postgres.tables import BY_PRINCIPAL, BY_SPACE, PARTITIONED, WHOLE
 from tests.conformance.rows import HERE
 from tests.postgres.everything import call_everything
 

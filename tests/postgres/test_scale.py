@@ -11,7 +11,7 @@ import pytest
 from holdfast.domain.errors import Backend
 from holdfast.storage.postgres import citus
 from holdfast.storage.postgres.migrate import migrate
-from holdfast.storage.postgres.tables import BY_SPACE
+from holdfast.storage.postgres.statements import BY_SPACE
 from tests.postgres.databases import empty_database
 
 STAND_INS = """

@@ -81,9 +81,7 @@ def test_writers_in_many_spaces_make_one_chain(store: PostgresStore) -> None:
     make_spaces(store, HERE, THERE)
 
     def line(tx: Transaction) -> None:
-        last = tx.audit.last()
-        link = (last.link if last else b"") + b"."
-        tx.audit.append(audit_row(link=link))
+        tx.audit.append(audit_row(link=tx.audit.head().link + b"."))
 
     assert all_at_once(store, *[line] * WRITERS) == [None] * WRITERS
     assert [row.link for row in store.audit.after(0, 100)] == [b"." * n for n in range(1, WRITERS + 1)]

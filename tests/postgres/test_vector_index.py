@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import holdfast
 from holdfast.domain.errors import AccessDenied, InvalidField
 from holdfast.entrypoints.cli import app
+from holdfast.entrypoints.cli.options import GlobalOptions
 from holdfast.entrypoints.python.memory import Memory
 from tests.postgres.databases import empty_database, url_of
 from tests.postgres.test_same_hits import KEY
@@ -65,8 +66,8 @@ def test_a_store_on_sqlite_compares_all_vectors_and_says_so(tmp_path: Path) -> N
 def test_the_command_makes_one_and_takes_it_away(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"DATABASE_URL": url_of(database), "MEMORY_KEY": KEY, "EMBEDDER": WORDS}.items():
         monkeypatch.setenv(f"HOLDFAST_{name}", value)
-    made = CliRunner().invoke(app, ["scale", "vectors", "user:alice", "--as", "alice", "--json"])
+    made = CliRunner().invoke(app, ["scale", "vectors", "user:alice", "--as", "alice", "--json"], obj=GlobalOptions())
     assert made.exit_code == 0, made.output
     assert indexes(database) == [json.loads(made.stdout)["index"]]
-    gone = CliRunner().invoke(app, ["scale", "vectors", "user:alice", "--as", "alice", "--drop"])
+    gone = CliRunner().invoke(app, ["scale", "vectors", "user:alice", "--as", "alice", "--drop"], obj=GlobalOptions())
     assert (gone.exit_code, indexes(database)) == (0, [])

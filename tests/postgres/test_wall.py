@@ -14,8 +14,8 @@ from psycopg import errors, sql
 from holdfast.contracts.storage import Transaction
 from holdfast.storage.postgres import entries
 from holdfast.storage.postgres.connections import Db
+from holdfast.storage.postgres.statements import BY_SPACE
 from holdfast.storage.postgres.store import PostgresStore, open_database
-from holdfast.storage.postgres.tables import BY_SPACE
 from holdfast.storage.postgres.word_index import term_number
 from tests.conformance.rows import (
     HERE,

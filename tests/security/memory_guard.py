@@ -13,7 +13,12 @@ from agent_memory_guard.bench.scoring import Scorecard, score_report
 import holdfast
 from holdfast.domain.errors import HoldfastError
 
-SOURCES = {"external_tool": "tool", "user_input": None, "agent_authored": None, "system": None}
+SOURCES: dict[str, holdfast.SourceName | None] = {
+    "external_tool": "tool",
+    "user_input": None,
+    "agent_authored": None,
+    "system": None,
+}
 
 
 class HoldfastAdapter(MemorySystemAdapter):

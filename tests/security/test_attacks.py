@@ -46,7 +46,7 @@ def test_there_are_enough_of_both() -> None:
 
 
 def test_no_attack_reaches_recall_a_list_for_models_or_the_context(
-    memory: holdfast.Memory, source: str
+    memory: holdfast.Memory, source: holdfast.SourceName
 ) -> None:
     alice = memory.user("alice")
     alice.remember("The harmless note", key="harmless")
@@ -71,7 +71,9 @@ def test_a_person_sees_every_attack_and_may_let_one_through(memory: holdfast.Mem
     assert [hit.key for hit in alice.recall("", limit=50)] == [waiting[0].key]
 
 
-def test_at_most_one_harmless_note_in_a_hundred_is_quarantined(memory: holdfast.Memory, source: str) -> None:
+def test_at_most_one_harmless_note_in_a_hundred_is_quarantined(
+    memory: holdfast.Memory, source: holdfast.SourceName
+) -> None:
     alice = memory.user("alice")
     held = [text for text in harmless() if alice.remember(text, source=source).quarantined]
     assert len(held) <= len(harmless()) // 100, held

@@ -150,7 +150,7 @@ def test_a_space_whose_keys_are_destroyed_is_unreadable_in_old_copies_too(tmp_pa
 
 
 def holdfast_restore(folder: Path, backup: Path) -> int:
-    from holdfast.entrypoints.python.keys import read_file
+    from holdfast.entrypoints.python.maintenance import read_file
     from holdfast.settings import load
     from holdfast.wiring import put_back_keys
 

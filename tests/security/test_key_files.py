@@ -9,7 +9,7 @@ import pytest
 import holdfast
 from holdfast.crypto.keyfile import key_file_of, next_key_file, stage_next_key
 from holdfast.domain.errors import InvalidField, Locked
-from holdfast.entrypoints.python.migrate_store import move_store
+from holdfast.entrypoints.python.memory import move_store
 from holdfast.operations.rotate_keys import rotate_master
 from tests.security.raw import KEY, OTHER_KEY, digest, engine_of, open_store
 

@@ -17,8 +17,7 @@ import pytest
 
 from holdfast import Client
 from holdfast.domain.errors import HoldfastError
-from holdfast.entrypoints.http.secret import local_secret
-from holdfast.entrypoints.http.tokens import mint
+from holdfast.entrypoints.http.tokens import local_secret, mint
 from holdfast.settings import load
 from holdfast.wiring import system_clock
 from tests.faults.serving import Served
@@ -125,7 +124,8 @@ def test_no_secret_is_in_any_byte_that_a_served_store_leaves(served: Served, tmp
         alice.remember("nothing secret at all", key="plain")
         while alice.index().pending:
             time.sleep(0.05)
-        shown = repr([*alice.list(limit=1_000), *alice.recall("", limit=50), alice.context().text])
+        entries = [*alice.list(limit=1_000), *(hit.entry for hit in alice.recall("", limit=50))]
+        shown = repr([*(entry.content for entry in entries), alice.context().text])
     metrics = fetched(served, "metrics")
     log = "".join(fetched(served, f"api/v1/audit?limit=1000&after={after}") for after in (0, 1_000))
     served.end(signal.SIGTERM)

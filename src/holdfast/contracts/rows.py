@@ -6,7 +6,8 @@ backend cannot reverse; `sealed` is nonce and ciphertext, in entries and revisio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
 
@@ -17,6 +18,17 @@ GUEST = 8
 """Flag of an entry outside its owner's own space and sessions, which `kept_elsewhere` counts."""
 
 LABEL_BYTES = 8
+
+
+def split_labels(labels: bytes) -> list[bytes]:
+    return [labels[at : at + LABEL_BYTES] for at in range(0, len(labels), LABEL_BYTES)]
+
+
+@lru_cache(maxsize=256)
+def partition_mask(partitions: Collection[int]) -> int:
+    """A number with the bit of each partition set, by which a statement selects rows."""
+    return sum(1 << partition for partition in partitions)
+
 
 STORE = UUID(int=0)
 """The space id of the store's own key: for names of principals and spaces, cursors, receipts and the audit log."""

@@ -9,21 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, Union
 from uuid import UUID
 
-from holdfast.contracts.index import (
-    DerivedReads,
-    DerivedWrites,
-    ModelReads,
-    ModelWrites,
-    OutlineReads,
-    StatesAhead,
-    TermReads,
-    TermWrites,
-    VectorReads,
-    WordTableReads,
-)
 from holdfast.contracts.records import (
     AgentReads,
     AgentWrites,
@@ -31,10 +20,20 @@ from holdfast.contracts.records import (
     AuditWrites,
     CopyReads,
     CopyWrites,
+    DerivedReads,
+    DerivedWrites,
+    ModelReads,
+    ModelWrites,
+    OutlineReads,
     ProposalReads,
     ProposalWrites,
     ReceiptReads,
     ReceiptWrites,
+    StatesAhead,
+    TermReads,
+    TermWrites,
+    VectorReads,
+    WordTableReads,
 )
 from holdfast.contracts.rows import (
     EntryAddress,
@@ -366,31 +365,24 @@ class Transaction(Protocol):
         ...
 
 
+@dataclass(slots=True, eq=False)
 class Job(Generic[T]):
     """A write that is checked and ready: `run` does it in one transaction. It may run again in a new transaction
     before it is answered, so it has no effect but on the transaction. A refusal that is returned, not raised, is raised
     to the caller after the commit."""
 
-    __slots__ = ("run",)
-
-    def __init__(self, run: Callable[[Transaction], T]) -> None:
-        self.run = run
-
-    def __call__(self, tx: Transaction) -> T:
-        return self.run(tx)
+    run: Callable[[Transaction], T]
 
     def then(self, show: Callable[[T], S]) -> Job[S]:
         """A job that does the same write and shows its answer in another form."""
         return Job(lambda tx: show(self.run(tx)))
 
 
+@dataclass(slots=True, eq=False)
 class LongJob(Generic[T]):
     """Work in several transactions, which runs to its end in the calling thread."""
 
-    __slots__ = ("run",)
-
-    def __init__(self, run: Callable[[], T]) -> None:
-        self.run = run
+    run: Callable[[], T]
 
 
 Result = Union[T, Job[T], LongJob[T]]  # noqa: UP007 - a type alias with a variable

@@ -8,7 +8,7 @@ import struct
 from cryptography.exceptions import InvalidTag
 
 from holdfast.crypto.keys import NONCE_BYTES, DataKey
-from holdfast.domain.randomness import fresh_bytes
+from holdfast.domain.ids import fresh_bytes
 
 _DERIVED = struct.Struct(">4sI16sIII")
 _FORMAT = b"HFs1"

@@ -1,17 +1,86 @@
-"""Access: one pure function decides on every operation, and `sees` checks every row again."""
+"""Access: grants and their levels, one pure function that decides on every operation, `sees`, which checks every row
+again, and proposals, which wait for a person."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
+from datetime import datetime
+from enum import Enum, IntEnum
+from typing import Any, NamedTuple
+from uuid import UUID
 
-from holdfast.domain.agent import ALL_ON, AgentSettings
 from holdfast.domain.entry import Entry, Revision
-from holdfast.domain.errors import AccessDenied
-from holdfast.domain.grant import Grant, Level
+from holdfast.domain.errors import AccessDenied, InvalidLevel
 from holdfast.domain.partition import OWNER_ONLY_IN_USER_SPACES
 from holdfast.domain.principal import Caller, Principal, PrincipalKind
 from holdfast.domain.space import Space, SpaceKind
+from holdfast.domain.times import to_datetime
+
+
+class Level(IntEnum):
+    """Each level includes those before it. Codes are stored: never renumber."""
+
+    SEARCH = 1
+    READ = 2
+    READWRITE = 3
+    MANAGE = 4
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+def parse_level(text: str) -> Level:
+    for level in Level:
+        if level.label == text:
+            return level
+    raise InvalidLevel
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    space: UUID
+    grantee: Principal
+    level: Level
+    granted_by: Principal
+    created_us: int
+    expires_us: int | None
+
+    def live(self, now: int) -> bool:
+        return self.expires_us is None or now < self.expires_us
+
+    @property
+    def expires_at(self) -> datetime | None:
+        return None if self.expires_us is None else to_datetime(self.expires_us)
+
+
+class AgentSettings(NamedTuple):
+    """The settings of an agent's memory, made by its owner."""
+
+    enabled: bool = True
+    """The master switch: off, the agent has no memory at all."""
+    own: bool = True
+    """Its own store; `self` on the wire."""
+    chat: bool = True
+    """Stores of chats it takes part in."""
+    user: bool = True
+    """The store of the user it works for."""
+    default_ttl: int = 0
+    """Default seconds to live of an entry in a store; 0: for ever."""
+
+
+ALL_ON = AgentSettings()
+ALL_OFF = AgentSettings(enabled=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentMemory:
+    """The settings of one agent, and its owner."""
+
+    agent: str
+    owner: str | None
+    settings: AgentSettings
 
 
 class Op(Enum):
@@ -209,3 +278,40 @@ def is_person(caller: Caller) -> bool:
 
 def is_unattended(caller: Caller) -> bool:
     return caller.unattended or caller.principal.kind is PrincipalKind.SERVICE
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A call that waits for a person's approval: the call, its caller, and the exact text the person is shown."""
+
+    id: UUID
+    what: str
+    """`vocabulary.call`, such as `assistant.delete_memory`."""
+    arguments: Mapping[str, Any]
+    """The arguments of the call, which runs with exactly these."""
+    shown: str
+    proposer: str
+    door: str
+    space: str
+    """The space as `kind:reference`."""
+    created_us: int
+    expires_us: int
+
+    @property
+    def created_at(self) -> datetime:
+        return to_datetime(self.created_us)
+
+    @property
+    def expires_at(self) -> datetime:
+        return to_datetime(self.expires_us)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The outcome of a person's answer."""
+
+    id: UUID
+    what: str
+    approved: bool
+    result: Any = None
+    """The answer of the call as JSON; None when it was refused."""

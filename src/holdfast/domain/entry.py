@@ -19,6 +19,8 @@ from holdfast.domain.times import to_datetime
 TEXT = "text/plain"
 BYTES = "application/octet-stream"
 JSON = "application/json"
+SHOWN = 40
+"""Characters of a text in a `repr`."""
 
 
 class Change(StrEnum):
@@ -95,8 +97,18 @@ class Content(NamedTuple):
             raise NotText
         return self.body.decode()
 
+    @property
+    def shown(self) -> str:
+        """The key and the first characters of the text, for a `repr`."""
+        text = self.body.decode() if self.is_text else f"<{len(self.body)} bytes>"
+        cut = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+        namespace = f", namespace={self.namespace!r}" if self.namespace else ""
+        return f"key={self.key!r}{namespace}, text={cut!r}"
+
 
 class Entry(NamedTuple):
+    """One memory as it is now; a later change does not alter it."""
+
     space: UUID
     number: int
     owner: Principal
@@ -110,6 +122,9 @@ class Entry(NamedTuple):
     always_inject: bool = False
     encrypted: bool = False
     quarantined: bool = False
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.content.shown}, revision={self.revision})"
 
     @property
     def id(self) -> UUID:
@@ -185,7 +200,7 @@ class Entry(NamedTuple):
         return None if self.trashed_us is None else to_datetime(self.trashed_us)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Revision:
     """One former state of an entry. `content` is None when its key is not configured."""
 
@@ -196,6 +211,14 @@ class Revision:
     encrypted: bool
     content: Content | None
     quarantined: bool = False
+
+    def __repr__(self) -> str:
+        shown = (
+            "locked"
+            if self.content is None
+            else f"{self.content.shown}, change={self.content.change.value!r}"
+        )
+        return f"Revision({self.revision}, {shown})"
 
     @property
     def locked(self) -> bool:

@@ -1,4 +1,4 @@
-"""The closed family of errors. A class is a code; its docstring is the default message; a door maps `status`.
+"""The closed family of errors. A class is a code; its docstring is the default message; interfaces map `status`.
 
 HoldfastError
 ├── InvalidInput            400  the request cannot be accepted as it stands
@@ -130,7 +130,7 @@ class EditNoMatch(InvalidInput):
 
 
 class NotText(InvalidInput):
-    """The entry does not hold text, so it cannot be edited as text; write it anew."""
+    """The entry does not hold text, so it cannot be edited as text; write it again."""
 
     code = "not_text"
 

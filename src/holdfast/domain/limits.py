@@ -8,7 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from holdfast.domain.errors import HoldfastError, InvalidField, InvalidKey, MissingValue, TooLarge
+from holdfast.domain.errors import (
+    HoldfastError,
+    InvalidField,
+    InvalidKey,
+    MissingValue,
+    ReservedCategory,
+    ReservedKey,
+    TooLarge,
+)
 
 KIB = 1024
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -51,6 +59,19 @@ def check_lookup_key(key: object) -> str:
     if not is_text(key):
         raise InvalidKey("A key must be valid text.")
     return key
+
+
+def refuse_reserved(key: str, category: str, heads: tuple[str, ...]) -> None:
+    """Refuses a reserved category or key head, because projections of the engine read by key."""
+    if category in heads:
+        raise ReservedCategory(
+            f"The category `{category}` belongs to the engine; choose another, for example `preferences`."
+        )
+    head = key.split("/", 1)[0]
+    if head in heads:
+        raise ReservedKey(
+            f"Keys under `{head}/` belong to the engine; choose another, for example `preferences/editor`."
+        )
 
 
 def check_text(text: object, cap: int, *, what: str = "The text", blank: bool = False) -> bytes:

@@ -1,1 +1,1 @@
-"""The doors."""
+"""The interfaces: Python, HTTP, MCP, the command line and the mirror."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
+from inspect import cleandoc
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 from uuid import UUID
 
 from holdfast.contracts.storage import Job, Result
 from holdfast.operations.edit import Edited
-from holdfast.vocabularies.administration import AdministrationCalls
-from holdfast.vocabularies.agents import AgentCalls
+from holdfast.operations.results import AsyncPage, Page
+from holdfast.vocabularies.administration import AdministrationCalls, AgentCalls
 from holdfast.vocabularies.anthropic import AnthropicCalls
 from holdfast.vocabularies.assistant import AssistantCalls
+from holdfast.vocabularies.call import call_of
 from holdfast.vocabularies.core import CoreCalls
 from holdfast.vocabularies.corpus import CorpusCalls
 from holdfast.vocabularies.facts import FactCalls
@@ -62,6 +64,42 @@ def acall(method: Callable[..., Any]) -> Callable[..., Any]:
         return await facade._transport.run(method, args, kwargs)
 
     return awaited
+
+
+def pages(
+    method: Callable[Concatenate[V, P], Page], *, then: Callable[..., Page] | None = None
+) -> Callable[Concatenate[Any, P], Page]:
+    """A call whose page fetches the next one: with the same arguments, or through `then`."""
+
+    @wraps(method)
+    def listing(facade: Facade, /, *args: Any, **kwargs: Any) -> Page:
+        page: Page = facade._transport.run(method, args, kwargs)
+        page.next_page = lambda cursor: (then or listing)(facade, *args, **{**kwargs, "cursor": cursor})
+        return page
+
+    return listing
+
+
+def apages(
+    method: Callable[Concatenate[V, P], Page], *, then: Callable[..., Awaitable[AsyncPage]] | None = None
+) -> Callable[Concatenate[Any, P], Awaitable[AsyncPage]]:
+    """`pages` to be awaited."""
+
+    @wraps(method)
+    async def listing(facade: Facade, /, *args: Any, **kwargs: Any) -> AsyncPage:
+        found: Page = await facade._transport.run(method, args, kwargs)
+        page = AsyncPage(found, found.cursor, found.locked, found.note)
+        page.next_page = lambda cursor: (then or listing)(facade, *args, **{**kwargs, "cursor": cursor})
+        return page
+
+    return listing
+
+
+def _further_facts(
+    facts: Any, *_: Any, prefix: str | None = None, limit: int = 10, cursor: str, **__: Any
+) -> Any:
+    """Facts recalled by prefix are listed on."""
+    return facts.list(prefix or "", limit=limit, cursor=cursor)
 
 
 class Administration(Facade):
@@ -124,9 +162,9 @@ class AsyncCorpus(Facade):
 
 class Facts(Facade):
     store = call(FactCalls.store)
-    recall = call(FactCalls.recall)
+    recall = pages(FactCalls.recall, then=_further_facts)
     get = call(FactCalls.get)
-    list = call(FactCalls.list)
+    list = pages(FactCalls.list)
     renew = call(FactCalls.renew)
     history = call(FactCalls.history)
     forget = call(FactCalls.forget)
@@ -137,9 +175,9 @@ class Facts(Facade):
 
 class AsyncFacts(Facade):
     store = acall(FactCalls.store)
-    recall = acall(FactCalls.recall)
+    recall = apages(FactCalls.recall, then=_further_facts)
     get = acall(FactCalls.get)
-    list = acall(FactCalls.list)
+    list = apages(FactCalls.list)
     renew = acall(FactCalls.renew)
     history = acall(FactCalls.history)
     forget = acall(FactCalls.forget)
@@ -176,7 +214,7 @@ class People(Facade):
     proposals = call(PeopleCalls.proposals)
     approve = call(PeopleCalls.approve)
     refuse = call(PeopleCalls.refuse)
-    quarantine = call(PeopleCalls.quarantine)
+    quarantine = pages(PeopleCalls.quarantine)
     approve_quarantined = call(PeopleCalls.approve_quarantined)
     undo_by = call(PeopleCalls.undo_by)
 
@@ -185,7 +223,7 @@ class AsyncPeople(Facade):
     proposals = acall(PeopleCalls.proposals)
     approve = acall(PeopleCalls.approve)
     refuse = acall(PeopleCalls.refuse)
-    quarantine = acall(PeopleCalls.quarantine)
+    quarantine = apages(PeopleCalls.quarantine)
     approve_quarantined = acall(PeopleCalls.approve_quarantined)
     undo_by = acall(PeopleCalls.undo_by)
 
@@ -222,7 +260,7 @@ class Own(Facade):
     remember = call(CoreCalls.remember)
     remember_many = call(CoreCalls.remember_many)
     get = call(CoreCalls.get)
-    list = call(CoreCalls.list)
+    list = pages(CoreCalls.list)
     recall = call(CoreCalls.recall)
     why_not = call(CoreCalls.why_not)
     context = call(CoreCalls.context)
@@ -235,7 +273,7 @@ class Own(Facade):
     renew = call(CoreCalls.renew)
     undo = call(CoreCalls.undo)
     trash = call(CoreCalls.trash)
-    trashed = call(CoreCalls.trashed)
+    trashed = pages(CoreCalls.trashed)
     locked = call(CoreCalls.locked)
     restore = call(CoreCalls.restore)
     purge = call(CoreCalls.purge)
@@ -254,9 +292,10 @@ class Own(Facade):
         always_inject: bool,
         id: str | UUID | None = None,
         space: SpaceId = None,
+        namespace: str = "",
     ) -> Edited:
         """Turns always-apply on or off, which needs manage."""
-        return self.edit(key, id=id, space=space, always_inject=always_inject)
+        return self.edit(key, id=id, space=space, always_inject=always_inject, namespace=namespace)
 
 
 class AsyncOwn(Facade):
@@ -277,7 +316,7 @@ class AsyncOwn(Facade):
     remember = acall(CoreCalls.remember)
     remember_many = acall(CoreCalls.remember_many)
     get = acall(CoreCalls.get)
-    list = acall(CoreCalls.list)
+    list = apages(CoreCalls.list)
     recall = acall(CoreCalls.recall)
     why_not = acall(CoreCalls.why_not)
     context = acall(CoreCalls.context)
@@ -290,7 +329,7 @@ class AsyncOwn(Facade):
     renew = acall(CoreCalls.renew)
     undo = acall(CoreCalls.undo)
     trash = acall(CoreCalls.trash)
-    trashed = acall(CoreCalls.trashed)
+    trashed = apages(CoreCalls.trashed)
     locked = acall(CoreCalls.locked)
     restore = acall(CoreCalls.restore)
     purge = acall(CoreCalls.purge)
@@ -309,6 +348,19 @@ class AsyncOwn(Facade):
         always_inject: bool,
         id: str | UUID | None = None,
         space: SpaceId = None,
+        namespace: str = "",
     ) -> Edited:
         """Turns always-apply on or off, which needs manage."""
-        return await self.edit(key, id=id, space=space, always_inject=always_inject)
+        return await self.edit(key, id=id, space=space, always_inject=always_inject, namespace=namespace)
+
+
+def _explain(name: str) -> None:
+    """Adds the arguments of a call to its docstrings, for `help()`."""
+    fields = {field.parameter: field.sentence for field in call_of(getattr(Own, name)).fields}
+    arguments = "\n".join(f"    {parameter}: {sentence}" for parameter, sentence in fields.items())
+    for method in (getattr(Own, name), getattr(AsyncOwn, name)):
+        method.__doc__ = f"{cleandoc(method.__doc__)}\n\nArgs:\n{arguments}"
+
+
+for _name in ("remember", "get", "list", "recall"):
+    _explain(_name)

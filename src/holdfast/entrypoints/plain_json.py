@@ -42,19 +42,19 @@ def decode(text: str, extra_depth: int = 0) -> Any:
     except RecursionError:
         raise TooDeep from None
     deepest = DEPTH + extra_depth
-    if opening > deepest and _depth(value) > deepest:
+    if opening > deepest and depth_of(value) > deepest:
         raise TooDeep
     return value
 
 
-def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
         raise ValueError("a name is given twice")
     return members
 
 
-def _no_constant(name: str) -> Any:
+def no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no value of JSON")
 
 
@@ -67,11 +67,11 @@ def _finite(number: str) -> float:
 
 
 _decode = json.JSONDecoder(
-    object_pairs_hook=_unique_names, parse_constant=_no_constant, parse_float=_finite
+    object_pairs_hook=unique_names, parse_constant=no_constant, parse_float=_finite
 ).decode
 
 
-def _depth(value: Any) -> int:
+def depth_of(value: Any) -> int:
     deepest, level = 0, [value] if isinstance(value, dict | list) else []
     while level:
         deepest += 1

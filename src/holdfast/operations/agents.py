@@ -1,5 +1,5 @@
-"""What agents' memories may be used for: shown to the agent, its owner and administrators, set by the latter two. Whose
-an agent is, its token says; it is kept from the first call on."""
+"""Settings of agents' memories: shown to the agent, its owner and administrators, set by the latter two. The token
+names the owner of an agent, which is kept from the first call on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from holdfast.contracts.rows import AgentRow
 from holdfast.contracts.storage import Job, Transaction
-from holdfast.domain.agent import AgentMemory, AgentSettings
+from holdfast.domain.access import AgentMemory, AgentSettings
 from holdfast.domain.errors import AccessDenied
 from holdfast.domain.limits import check_flag
 from holdfast.domain.principal import Principal, PrincipalKind, principal
@@ -22,8 +22,8 @@ DEFAULT_TTL = Retention(Zero.NONE)
 _NOBODY = b""
 
 
-class Changes(NamedTuple):
-    """What is to be set; None leaves it as it is."""
+class SettingsChange(NamedTuple):
+    """Settings to change; None leaves a setting as it is."""
 
     enabled: bool | None = None
     own: bool | None = None
@@ -41,10 +41,10 @@ def memory_settings(session: Session, id: str) -> AgentMemory:
     return _shown(session.sealed, agent, row)
 
 
-def set_memory_settings(session: Session, id: str, changes: Changes) -> Job[AgentMemory]:
-    """An agent does not set its own: what it was refused it could give itself."""
+def set_memory_settings(session: Session, id: str, changes: SettingsChange) -> Job[AgentMemory]:
+    """Changes the settings. An agent must not set its own: it could allow itself what its owner refused."""
     agent = principal(PrincipalKind.AGENT, id)
-    for name, flag in zip(Changes._fields[:4], changes[:4], strict=True):
+    for name, flag in zip(SettingsChange._fields[:4], changes[:4], strict=True):
         if flag is not None:
             check_flag("self" if name == "own" else name, flag)
     if changes.default_ttl is not None:
@@ -63,32 +63,32 @@ def set_memory_settings(session: Session, id: str, changes: Changes) -> Job[Agen
         put = _row(session.sealed, agent, owner, _changed(open_agent(session.sealed.store_key, row), changes))
         tx.agents.put(put)
         sealed.audit("set memory settings", session.principal)
-        session.engine.agents.forget(agent)
+        session.engine.agents.pop(agent, None)
         return _shown(session.sealed, agent, put)
 
     return Job(write)
 
 
 def note_owner(session: Session) -> None:
-    """Keeps whose agent this is, as its token says, the first time this process sees it; without waiting for it."""
-    if session.caller.owner is None or not session.engine.agents.is_news(
-        session.principal, session.caller.owner
-    ):
+    """Stores the owner named by the agent's token, the first time this process sees it, without waiting for the
+    write."""
+    agent, owner, known = session.principal, session.caller.owner, session.engine.agent_owners
+    if owner is None or (agent, owner) in known:
         return
-    agent, now = session.principal, session.clock()
+    known[agent, owner] = None
+    now = session.clock()
 
     def write(tx: Transaction) -> None:
         row = tx.agents.get(session.sealed.blind(agent))
-        assert session.caller.owner is not None
-        owner = SealedTransaction(session.sealed, tx, now).name(session.caller.owner)
-        if row is None or row.owner != owner:
-            tx.agents.put(_row(session.sealed, agent, owner, open_agent(session.sealed.store_key, row)))
+        name = SealedTransaction(session.sealed, tx, now).name(owner)
+        if row is None or row.owner != name:
+            tx.agents.put(_row(session.sealed, agent, name, open_agent(session.sealed.store_key, row)))
 
     session.sealed.store.submit(write)
 
 
 def owner_of(engine: Engine, agent: Principal) -> bytes | None:
-    """The blind id of whose agent it is, as far as that is known and nobody changed it in the file."""
+    """The blind id of the agent's owner; None when it is unknown or was changed in the file."""
     row = engine.sealed.store.agents.get(engine.sealed.blind(agent))
     if row is None or row.owner == _NOBODY or agent_code(engine.sealed.store_key, row) != row.mac:
         return None
@@ -109,13 +109,12 @@ def _row(sealed: SealedStore, agent: Principal, owner: bytes, settings: AgentSet
     return row._replace(mac=agent_code(sealed.store_key, row))
 
 
-def _changed(settings: AgentSettings, changes: Changes) -> AgentSettings:
-    said: dict[str, Any] = {
-        name: flag for name, flag in zip(Changes._fields[:4], changes[:4], strict=True) if flag is not None
-    }
+def _changed(settings: AgentSettings, changes: SettingsChange) -> AgentSettings:
+    flags = zip(SettingsChange._fields[:4], changes[:4], strict=True)
+    new: dict[str, Any] = {name: flag for name, flag in flags if flag is not None}
     if changes.default_ttl is not None:
-        said["default_ttl"] = DEFAULT_TTL.seconds(changes.default_ttl) or 0
-    return settings._replace(**said)
+        new["default_ttl"] = DEFAULT_TTL.seconds(changes.default_ttl) or 0
+    return settings._replace(**new)
 
 
 def _shown(sealed: SealedStore, agent: Principal, row: AgentRow | None) -> AgentMemory:

@@ -1,4 +1,4 @@
-"""The audit log: records who was shown what, lists readers of an entry, and verifies that the log is complete."""
+"""The audit log: lists readers of an entry, and verifies that the log is complete."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ PAGE = 1_000
 @dataclass(frozen=True, slots=True)
 class Verified:
     lines: int
-    """How many were found sound, from the first on."""
+    """The number of lines that were found intact, from the first on."""
     anchor: str
-    """The end of the log, to be kept elsewhere: a later check that is given it notices that a whole older log was put
-    back, which nothing inside the store can tell."""
+    """The end of the log, to be kept elsewhere. A later check that is given it notices that an older copy of the whole
+    log was restored, which nothing inside the store can tell."""
     problem: str | None = None
 
     @property
@@ -37,6 +37,8 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
+    """One time that a memory was shown to somebody."""
+
     by: str
     """`kind:id`; a keyed id where the name was never kept."""
     operation: str
@@ -50,7 +52,7 @@ class Reading:
 def verify_audit(
     engine: Engine, anchor: str | None = None, progress: Callable[[int], None] | None = None
 ) -> Verified:
-    """Goes over the log once, from its first line to where it ended when this began."""
+    """Checks the log from its first line to its end at the start of the check."""
     kept = None if anchor is None else _parse_anchor(anchor)
     engine.reads.write_down()
     log, key = engine.sealed.store.audit, engine.sealed.store_key
@@ -106,7 +108,7 @@ def _parse_anchor(anchor: object) -> AuditHead:
 
 
 def readers(session: Session, target: EntryName, limit: int) -> list[Reading]:
-    """Who was shown an entry, newest first: for its owner alone."""
+    """Lists the readers of an entry, newest first, for its owner alone."""
     limit = check_limit(limit, session.limits.list_rows)
     entry = opened(look_up(find_ref(session, target, Op.READ, session.clock())))
     if entry.owner != session.principal:
@@ -114,9 +116,5 @@ def readers(session: Session, target: EntryName, limit: int) -> list[Reading]:
     session.engine.reads.write_down()
     code = fingerprint(session.sealed.store_key, entry.id.bytes)
     lines = session.sealed.store.audit.about(code, READS, limit)
-    return [Reading(_named(session.engine, line.actor), line.operation, line.at_us) for line in lines]
-
-
-def _named(engine: Engine, actor: bytes) -> str:
-    principal = engine.sealed.principal(actor)
-    return actor.hex() if principal is None else str(principal)
+    names = ((line, session.sealed.principal(line.actor)) for line in lines)
+    return [Reading(str(name or line.actor.hex()), line.operation, line.at_us) for line, name in names]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.contracts.rows import Visible
 from holdfast.contracts.storage import Transaction
 from holdfast.domain.access import (
+    ALL_ON,
     NO_STANDING,
     Decision,
+    Grant,
+    Level,
     Op,
     Standing,
     catalogue_level,
@@ -20,7 +24,6 @@ from holdfast.domain.access import (
     may_flag,
     sees,
 )
-from holdfast.domain.agent import ALL_ON
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import (
     AccessDenied,
@@ -33,7 +36,6 @@ from holdfast.domain.errors import (
     PreconditionFailed,
     Unavailable,
 )
-from holdfast.domain.grant import Grant, Level
 from holdfast.domain.ids import new_space_id, split_entry_id
 from holdfast.domain.limits import check_revision, check_words
 from holdfast.domain.partition import Partition
@@ -45,7 +47,7 @@ from holdfast.storage.sealed_store import OpenedRow, WriteTarget
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 SpaceRef = SpaceName | UUID | str | None
-"""Nothing (the own space), an id, a reference, or `kind:reference`. Surfaces may also name a space whole."""
+"""The caller's space (None), an id, a reference, or `kind:reference`. Vocabularies may also pass a space in full."""
 
 Held = Mapping[UUID, Sequence[Grant]]
 """All grants of a caller by the spaces they open, just read."""
@@ -91,7 +93,7 @@ def authorize(session: Session, ref: SpaceRef, op: Op, now: int) -> Access:
 
 
 def _refusal(session: Session, op: Op, now: int) -> AccessDenied:
-    """The words in which the caller is refused a space that is there, for one that is not."""
+    """The error for a space that exists without access, for one that does not exist."""
     try:
         authorize_space(session, _nowhere(new_space_id(), now), op, now)
     except AccessDenied as denied:
@@ -112,8 +114,10 @@ def authorize_space(session: Session, space: Space, op: Op, now: int, held: Held
 
 def _decided(session: Session, space: Space, op: Op, now: int, standing: Standing) -> Access:
     engine, caller = session.engine, session.caller
-    settings = engine.agents.of(caller.principal) if caller.principal.kind is PrincipalKind.AGENT else ALL_ON
-    decision = decide(caller, space, op, now, standing, engine.rules.of(caller.roles), settings)
+    settings = (
+        engine.agent_settings(caller.principal) if caller.principal.kind is PrincipalKind.AGENT else ALL_ON
+    )
+    decision = decide(caller, space, op, now, standing, engine.rules_of(caller.roles), settings)
     return Access(session, space, decision.level, decision)
 
 
@@ -127,8 +131,8 @@ def try_authorize(
 
 
 def standing_of(session: Session, space: Space, held: Held | None = None) -> Standing:
-    """Read live: a grant withdrawn or a participant gone a moment ago does not count. `held` is what was read for
-    several spaces together."""
+    """Reads what the caller may do in a space, live: a withdrawn grant does not count. `held` are grants that were read
+    for several spaces together."""
     if held is not None:
         grants = held.get(space.id, ())
     else:
@@ -146,7 +150,7 @@ def planned(name: SpaceName, now: int) -> Space:
 
 
 def _nowhere(id: UUID, now: int) -> Space:
-    """Nobody's space, so that an id that does not exist is refused in the words of one that does."""
+    """A space of nobody, so that a missing id is refused like one without access."""
     return Space(id, SpaceName(SpaceKind.SHARED, ""), now, stored=False)
 
 
@@ -171,21 +175,15 @@ def _meant(session: Session, ref: SpaceRef, now: int) -> Iterator[Space]:
 
 def _referenced(session: Session, ref: str, now: int) -> Iterator[Space]:
     check_words("space", ref)
-    if by_id := _space_with_id(session.engine, ref):
-        yield by_id
-        return
+    with suppress(ValueError):
+        if by_id := session.sealed.space(UUID(ref)):
+            yield by_id
+            return
     kind, colon, rest = ref.partition(":")
     if colon and kind in _KINDS and rest:
         yield from _named(session, rest, (_KINDS[kind],), now)
     else:
         yield from _named(session, ref, tuple(SpaceKind), now)
-
-
-def _space_with_id(engine: Engine, ref: str) -> Space | None:
-    try:
-        return engine.sealed.space(UUID(ref))
-    except ValueError:
-        return None
 
 
 def _named(session: Session, ref: str, kinds: tuple[SpaceKind, ...], now: int) -> Iterator[Space]:
@@ -217,7 +215,8 @@ def shared_spaces(session: Session) -> list[Space]:
 
 
 def _takes_part(session: Session, space: Space) -> bool:
-    """A stored list decides alone; without one the host's directory, then what the token or the host vouched for."""
+    """True for a participant. A stored list decides alone; without one the host's directory, then what the token or the
+    host vouched for."""
     if space.listed:
         return session.sealed.membership(space.id, memberships(session.caller)) is not None
     if (
@@ -232,9 +231,9 @@ def _system_level(session: Session, space: Space) -> Level | None:
     if space.listed:
         return session.sealed.membership(space.id, memberships(session.caller))
     if session.engine.directory is not None:
-        for asked in ("manage", "read"):
-            if space.ref in session.engine.directory.list_accessible_object_ids(session.principal, asked):
-                return catalogue_level(asked)
+        for level in ("manage", "read"):
+            if space.ref in session.engine.directory.list_accessible_object_ids(session.principal, level):
+                return catalogue_level(level)
     claimed = session.caller.systems.get(space.ref)
     return catalogue_level(claimed) if claimed in ("read", "manage") else None
 
@@ -354,7 +353,7 @@ def check_expected(expected: int | None, actual: int) -> None:
 
 
 def first_readable(ref: EntryRef, heads: Sequence[OpenedRow]) -> OpenedRow:
-    """The caller's own row, else the newest visible; its first room before others. Locked rows come last."""
+    """The caller's own row, else the newest visible; its first partition before others. Locked rows come last."""
     access, now = ref.access, ref.visible.now
     if len(heads) > 1:
         heads = sorted(heads, key=lambda head: _rank(ref, head))
@@ -371,7 +370,7 @@ def opened(head: OpenedRow) -> Entry:
 
 
 def deletable(access: Access, head: OpenedRow) -> bool:
-    """Judged by the visible owner, so that a locked row can still be removed."""
+    """True when the caller may delete the row. Checks the visible owner, so that a locked row can still be removed."""
     creator = head.row.owner == access.session.sealed.blind(access.caller.principal)
     return may_delete(access.space, access.level, creator=creator)
 
@@ -382,7 +381,7 @@ def require_delete(access: Access, head: OpenedRow) -> None:
 
 
 def require_creator(access: Access, head: OpenedRow) -> None:
-    """For vocabularies in which not even manage removes what somebody else made."""
+    """Requires the creator, for vocabularies in which not even manage removes what somebody else made."""
     if head.row.owner != access.session.sealed.blind(access.caller.principal):
         raise AccessDenied("Only who made this entry may remove or rename it.")
     require_delete(access, head)
@@ -407,10 +406,10 @@ def require_flagging(access: Access) -> None:
 
 def _rank(ref: EntryRef, head: OpenedRow) -> tuple[bool, bool, bool, int]:
     entry = head.entry
-    first_room = ref.visible.partitions[0]
+    first_partition = ref.visible.partitions[0]
     return (
         entry is None,
         entry is not None and entry.owner != ref.access.caller.principal,
-        head.row.partition != first_room,
+        head.row.partition != first_partition,
         -head.row.seq,
     )

@@ -29,14 +29,14 @@ from holdfast.operations.spaces import accessible
 from holdfast.storage.sealed_store import Filter, OpenedRow
 
 SPARE = 4
-"""How many times the always-apply cap is read of each space, to say how much is left out."""
+"""The multiple of the always-apply cap that is read of each space, to count what is left out."""
 SCAN = 1_000
-"""The newest notes, facts and files that are looked at, so that a context costs as much in a space of 100,000."""
+"""The newest notes, facts and files that are read, so that a context costs as much in a space of 100,000."""
 _LISTED = frozenset({*SUMMARISED, Partition.FILES})
 
 
-class _Applied(NamedTuple):
-    """An entry that always applies, its place in the order, and its space unless that is the caller's own."""
+class _AlwaysEntry(NamedTuple):
+    """An entry that always applies, its sort order, and its space unless that is the caller's own."""
 
     order: tuple[int, bool, tuple[str, ...], int]
     entry: Entry
@@ -44,20 +44,22 @@ class _Applied(NamedTuple):
 
 
 def build_context(session: Session, budget: int) -> Context:
-    """A role without the rule to read is refused where the own space is listed."""
+    """Builds the context. Refuses a role without the rule to read when it lists the caller's space."""
     found = _always(session), _index(session), _summary(session)
     return fenced([part for part, _ in found], sum(locked for _, locked in found), budget)
 
 
 def _always(session: Session) -> tuple[Part, int]:
-    """What always applies in every space the caller may read, newest first; at one moment the own space comes first,
-    then the others by name."""
+    """Entries that always apply in every space the caller may read, newest first. At one moment the caller's space
+    comes first, then the others by name."""
     now, cap = session.clock(), session.limits.always_inject
-    applied: list[_Applied] = []
+    applied: list[_AlwaysEntry] = []
     locked, uncounted = 0, False
     for access in accessible(session, Op.READ, now):
         if access.space.stored:
-            heads = _flagged(access, now, cap * SPARE)
+            visible = visible_to(access, MODEL_VISIBLE, now)
+            rows = session.sealed.store.entries.flagged(visible, cap * SPARE)
+            heads = session.sealed.open_rows(visible, rows)
             applied += _applied(access, heads, now)
             locked += _unopened(access, heads)
             uncounted |= len(heads) == cap * SPARE
@@ -69,31 +71,24 @@ def _always(session: Session) -> tuple[Part, int]:
     return Part("Always apply:", "always-apply", "always-apply", lines, beyond, uncounted), locked
 
 
-def _shared_out(applied: Sequence[_Applied], cap: int) -> list[_Applied]:
-    """The newest, but neither what others apply nor the caller's own is pushed out of its half by the rest."""
+def _shared_out(applied: Sequence[_AlwaysEntry], cap: int) -> list[_AlwaysEntry]:
+    """The newest, with at least half the cap for the caller's own entries and half for others'."""
     others = sum(each.elsewhere is not None for each in applied)
-    own_room = max(cap - cap // 2, cap - others)
-    room = {True: own_room, False: cap - min(own_room, len(applied) - others)}
-    chosen: list[_Applied] = []
+    own_quota = max(cap - cap // 2, cap - others)
+    quota = {True: own_quota, False: cap - min(own_quota, len(applied) - others)}
+    chosen: list[_AlwaysEntry] = []
     for each in applied:
         is_own = each.elsewhere is None
-        if room[is_own]:
-            room[is_own] -= 1
+        if quota[is_own]:
+            quota[is_own] -= 1
             chosen.append(each)
     return chosen
 
 
-def _flagged(access: Access, now: int, limit: int) -> list[OpenedRow]:
-    visible = visible_to(access, MODEL_VISIBLE, now)
-    return access.session.sealed.open_rows(
-        visible, access.session.sealed.store.entries.flagged(visible, limit)
-    )
-
-
-def _applied(access: Access, heads: Sequence[OpenedRow], now: int) -> list[_Applied]:
+def _applied(access: Access, heads: Sequence[OpenedRow], now: int) -> list[_AlwaysEntry]:
     space, elsewhere = access.space, not _is_home(access)
     return [
-        _Applied(
+        _AlwaysEntry(
             (-row.updated_us, elsewhere, space.name.parts(), -row.seq), entry, space if elsewhere else None
         )
         for row, entry in heads
@@ -102,7 +97,7 @@ def _applied(access: Access, heads: Sequence[OpenedRow], now: int) -> list[_Appl
 
 
 def _unopened(access: Access, heads: Sequence[OpenedRow]) -> int:
-    """Locked rows; those of the own notes, facts and files are counted where these are listed."""
+    """Counts locked rows. Those of the caller's notes, facts and files are counted where these are listed."""
     home = _is_home(access)
     return sum(entry is None and not (home and row.partition in _LISTED) for row, entry in heads)
 
@@ -117,7 +112,7 @@ def _index(session: Session) -> tuple[Part, int]:
 
 def list_files(session: Session, type: str | None = None) -> Index:
     """The caller's newest files: MEMORY.md and the context show the same."""
-    page = look_through(session, Listing((Partition.FILES,), wanted=Filter(category=type), limit=SCAN))
+    page = look_through(session, Listing((Partition.FILES,), matching=Filter(category=type), limit=SCAN))
     return Index([entry for entry in page if entry.for_models], page.cursor is not None, page.locked)
 
 

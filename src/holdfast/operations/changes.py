@@ -1,4 +1,4 @@
-"""Changes of a space since a position, and waiting for new ones."""
+"""Changes of a space since a position."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGE = 256
 
 
 class Copy(NamedTuple):
-    """Live and trashed entries by id, as of a state of the space; None: nothing was ever written there."""
+    """Live and trashed entries by id, at a state of the space; None when nothing was ever written there."""
 
     state: SpaceState | None
     live: dict[UUID, Entry]
@@ -31,46 +31,46 @@ class Copy(NamedTuple):
 NO_COPY = Copy(None, {}, {}, 0)
 
 
-def follow(session: Session, rooms: tuple[Partition, ...], before: Copy = NO_COPY) -> Copy:
-    """The copy brought up to date. The state is read first: what is written meanwhile is read again next time."""
+def follow(session: Session, partitions: tuple[Partition, ...], before: Copy = NO_COPY) -> Copy:
+    """Updates the copy. The state is read first: what is written meanwhile is read again next time."""
     now = session.clock()
     access = authorize(session, None, Op.READ, now)
     if not access.space.stored:
         return NO_COPY
     state = session.sealed.store.spaces.state(access.space.id)
     if state is None or before.state is None or state.removed != before.state.removed:
-        return _whole(session.engine, access, rooms, state, now)
+        return _whole(session.engine, access, partitions, state, now)
     if state.seq == before.state.seq:
         return before._replace(state=state)
-    changed, locked = _newest(session.engine, access, rooms, before.state.seq, now)
+    changed, locked = _newest(session.engine, access, partitions, before.state.seq, now)
     if locked:
-        return _whole(session.engine, access, rooms, state, now)
+        return _whole(session.engine, access, partitions, state, now)
     return Copy(state, before.live | changed, before.trashed, before.locked)
 
 
 def _whole(
-    engine: Engine, access: Access, rooms: tuple[Partition, ...], state: SpaceState | None, now: int
+    engine: Engine, access: Access, partitions: tuple[Partition, ...], state: SpaceState | None, now: int
 ) -> Copy:
-    live, locked = _newest(engine, access, rooms, -1, now)
+    live, locked = _newest(engine, access, partitions, -1, now)
     trashed: dict[UUID, Entry] = {}
-    visible, place = visible_to(access, rooms, now), None
-    while rows := engine.sealed.store.entries.trash(visible, place, PAGE):
+    visible, before = visible_to(access, partitions, now), None
+    while rows := engine.sealed.store.entries.trash(visible, before, PAGE):
         for head in engine.sealed.open_rows(visible, rows):
             if head.entry is None:
                 locked += 1
             elif sees(access.caller, access.space, head.entry, now):
                 trashed[head.entry.id] = head.entry
-        place = rows[-1].seq
+        before = rows[-1].seq
     return Copy(state, live, trashed, locked)
 
 
 def _newest(
-    engine: Engine, access: Access, rooms: tuple[Partition, ...], since: int, now: int
+    engine: Engine, access: Access, partitions: tuple[Partition, ...], since: int, now: int
 ) -> tuple[dict[UUID, Entry], int]:
     """Entries whose last change came after `since`, and how many of them cannot be opened."""
     found: dict[UUID, Entry] = {}
-    visible, locked, place = visible_to(access, rooms, now), 0, None
-    while rows := engine.sealed.store.entries.page(visible, None, place, PAGE):
+    visible, locked, before = visible_to(access, partitions, now), 0, None
+    while rows := engine.sealed.store.entries.page(visible, None, before, PAGE):
         newer = [row for row in rows if row.seq > since]
         for head in engine.sealed.open_rows(visible, newer):
             if head.entry is None:
@@ -79,21 +79,23 @@ def _newest(
                 found.setdefault(head.entry.id, head.entry)
         if len(newer) < len(rows):
             break
-        place = rows[-1].seq
+        before = rows[-1].seq
     return found, locked
 
 
-class Place(NamedTuple):
-    """How far each space has been written, and when the first entry in them runs out."""
+class Position(NamedTuple):
+    """The last write of each space, and when the first entry in them expires."""
 
     counters: tuple[tuple[UUID, int, int], ...]
     ends_us: int | None
 
 
-def place_of(session: Session, before: Place | None, *, everywhere: bool) -> Place:
-    """In the own space, or in every one the caller may read. Equal to `before` while nothing can have changed."""
+def position_of(session: Session, before: Position | None, *, everywhere: bool) -> Position:
+    """Reads the position of the caller's space, or of every one the caller may read. Equal to `before` while nothing
+    can have changed."""
     now = session.clock()
-    spaces = _spaces(session, now, everywhere=everywhere)
+    found = accessible(session, Op.READ, now) if everywhere else [authorize(session, None, Op.READ, now)]
+    spaces = [each for each in found if each.space.stored]
     ids = [each.space.id for each in spaces]
     states = session.sealed.store.spaces.states(ids)
     counters = tuple(
@@ -105,15 +107,7 @@ def place_of(session: Session, before: Place | None, *, everywhere: bool) -> Pla
         and (before.ends_us is None or now < before.ends_us)
     ):
         return before
-    return Place(counters, _first_end(session.engine, spaces, now))
-
-
-def _spaces(session: Session, now: int, *, everywhere: bool) -> list[Access]:
-    if everywhere:
-        found = accessible(session, Op.READ, now)
-    else:
-        found = [authorize(session, None, Op.READ, now)]
-    return [each for each in found if each.space.stored]
+    return Position(counters, _first_end(session.engine, spaces, now))
 
 
 def _first_end(engine: Engine, spaces: list[Access], now: int) -> int | None:

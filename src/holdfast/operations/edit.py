@@ -10,8 +10,15 @@ from holdfast.domain.access import Op
 from holdfast.domain.entry import TEXT, Change, Content, Entry
 from holdfast.domain.errors import Conflict, EditNoMatch, InvalidField, MissingField, NotText
 from holdfast.domain.file import check_description, check_name, check_type
-from holdfast.domain.key import refuse_reserved
-from holdfast.domain.limits import Limits, check_hint, check_key, check_label, check_tags, check_text
+from holdfast.domain.limits import (
+    Limits,
+    check_hint,
+    check_key,
+    check_label,
+    check_tags,
+    check_text,
+    refuse_reserved,
+)
 from holdfast.domain.profile import PROFILES
 from holdfast.domain.retention import ENDLESS, Ttl
 from holdfast.operations.authorize import (
@@ -26,7 +33,7 @@ from holdfast.operations.authorize import (
     require_flag,
     require_flagging,
 )
-from holdfast.operations.provenance import provenance_after
+from holdfast.operations.notes import provenance_after
 from holdfast.operations.session import Session
 from holdfast.safety.advice import Advice
 from holdfast.safety.review import NO_ADVICE, judge_words, scrub_content
@@ -51,17 +58,17 @@ class Changes:
 
 
 class Edited(Entry):
-    """An entry as a change of its words left it."""
+    """An entry after a change of its words."""
 
     advice: tuple[Advice, ...] = ()
-    """What the save coach says about the words; no part of the entry itself."""
+    """Advice of the save coach on the words; no part of the entry itself."""
     redactions: Redactions = ()
-    """Which secrets were taken out of them."""
+    """Secrets that were taken out of them, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """What replacing a passage did: the entry, and how often the passage had occurred."""
+    """Result of replacing a passage: the entry, and how often the passage had occurred."""
 
     entry: Edited
     occurrences: int

@@ -12,7 +12,7 @@ from holdfast.crypto.blind import fingerprint
 from holdfast.domain.errors import ConfirmationRequired, Conflict
 from holdfast.domain.ids import number_of
 from holdfast.operations.edit import Replaced
-from holdfast.operations.proposals import ProposalJob, confirmation_required
+from holdfast.operations.proposals import ProposalJob, confirmation_required, refusal_job
 from holdfast.operations.session import Session
 from holdfast.storage.sealed_transaction import SealedTransaction
 
@@ -20,8 +20,8 @@ _PROPOSAL = "\0proposal"
 """Marks the kept answer of a call that was refused with a proposal."""
 
 
-class Answers(Protocol):
-    """How the answer of a call becomes JSON, and JSON the answer again."""
+class AnswerCodec(Protocol):
+    """Codec of a call's answer to and from JSON."""
 
     def encode(self, value: Any) -> Any: ...
     def decode(self, shown: Any) -> Any: ...
@@ -33,7 +33,7 @@ class RepeatableCall(Protocol):
     @property
     def run(self) -> Callable[..., Any]: ...
     @property
-    def answer(self) -> Answers: ...
+    def answer(self) -> AnswerCodec: ...
     @property
     def repeat(self) -> Any:
         """Not None when the call keeps its answer under the key itself."""
@@ -53,7 +53,7 @@ def once(
     try:
         result = prepare()
     except Conflict as conflict:
-        result = _refusing(conflict)  # done before, it conflicts with itself: its answer comes first
+        result = refusal_job(conflict)  # done before, it conflicts with itself: its answer comes first
     if isinstance(result, LongJob):
         return _bound(session, key, request, result)
     if not isinstance(result, Job) or (call.repeat is not None and not isinstance(result, ProposalJob)):
@@ -71,7 +71,9 @@ def once(
         shown = (
             {_PROPOSAL: done.proposal} if isinstance(done, ConfirmationRequired) else call.answer.encode(done)
         )
-        sealed.keep_answer(session.principal, key, request, json.dumps(shown).encode(), _entry_id(done))
+        id = done.entry.id if isinstance(done, Replaced) else getattr(done, "id", None)
+        entry = id if isinstance(id, UUID) and number_of(id) else None  # the kept answer is erased with it
+        sealed.keep_answer(session.principal, key, request, json.dumps(shown).encode(), entry)
         return done
 
     return Job(write)
@@ -90,16 +92,3 @@ def _bound(session: Session, key: str, request: bytes, job: LongJob[Any]) -> Lon
         return job.run()
 
     return LongJob(run)
-
-
-def _refusing(error: Conflict) -> Job[Any]:
-    def refuse(_: Transaction) -> Any:
-        raise error
-
-    return Job(refuse)
-
-
-def _entry_id(answer: object) -> UUID | None:
-    """The entry an answer is about: the kept answer is erased with it."""
-    id = answer.entry.id if isinstance(answer, Replaced) else getattr(answer, "id", None)
-    return id if isinstance(id, UUID) and number_of(id) else None

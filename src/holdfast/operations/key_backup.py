@@ -1,5 +1,5 @@
-"""Wrapped keys kept apart from what they seal: a backup of their own, putting it back, destroying a space's keys for
-good, and the drill that shows whether all of it would work."""
+"""Backup of wrapped keys apart from the data they seal: writing, restoring, destroying a space's keys for good, and the
+drill that shows if all of it would work."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Drilled:
     """Keys of a fresh backup that the configured masters do not open."""
     opened: int
     unopened: int
-    """Of the entries looked at, those that their key from the backup does not open."""
+    """Entries that their key from the backup does not open."""
 
     @property
     def works(self) -> bool:
@@ -125,8 +125,8 @@ def _secret(masters: Sequence[Master], row: KeyRow) -> bytes | None:
 
 
 def destroy_keys(engine: Engine, space: UUID) -> int:
-    """What the space holds can never be read again, nor can it in any copy of the store that has no keys of its own.
-    Who goes on writing there gets a new key."""
+    """Makes a space unreadable for good, also in every copy of the store that has no keys of its own. Later writes
+    there get a new key."""
     if engine.sealed.store.spaces.by_id(space) is None:
         raise NotFound("There is no such space.")
     now = engine.clock()

@@ -1,5 +1,5 @@
-"""Propose: ask a person before a call is made; list what waits; approve or refuse. What is approved is made as whom
-asked, exactly as it was shown, with their access looked at again."""
+"""Proposals: ask a person before a call is made; list those that wait; approve or refuse. An approved call runs as the
+proposer, exactly as shown, after checking the proposer's access again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 from holdfast.contracts.rows import APPROVED, REFUSED, STORE, WAITING, ProposalRow
 from holdfast.contracts.storage import Job, Transaction
-from holdfast.domain.access import Op, is_person
+from holdfast.domain.access import Answered, Level, Op, Proposal, is_person
 from holdfast.domain.errors import (
     AccessDenied,
     ConfirmationRequired,
@@ -20,11 +20,9 @@ from holdfast.domain.errors import (
     ProposalConsumed,
     ProposalExpired,
 )
-from holdfast.domain.grant import Level
 from holdfast.domain.ids import number_of
 from holdfast.domain.limits import check_limit
 from holdfast.domain.principal import Caller, Principal, PrincipalKind
-from holdfast.domain.proposal import Answered, Proposal
 from holdfast.domain.retention import PROPOSAL_US
 from holdfast.domain.space import SpaceName
 from holdfast.operations.agents import owner_of
@@ -51,14 +49,14 @@ class ProposalRequest:
     entry: UUID | None = None
     """The entry concerned: when it is purged, what was shown of it goes too."""
     op: Op = Op.READ
-    """What whoever asks must be let do in the space."""
+    """The operation that the proposer must be allowed in the space."""
 
 
-class Confirmed(NamedTuple):
-    """What carries out a call that was approved."""
+class ConfirmableCall(NamedTuple):
+    """Carries out an approved call."""
 
     level: Level
-    """What the person who approves must hold in the space concerned."""
+    """The level that the approver must hold in the space concerned."""
     prepare: Callable[[Caller, Mapping[str, Any]], Job[Any]]
     show: Callable[[Any], Any]
 
@@ -77,19 +75,19 @@ def propose(session: Session, proposed: ProposalRequest) -> Job[Proposal]:
         WAITING,
         b"",
     )
-    asked = ProposedCall(
+    call = ProposedCall(
         proposed.what,
         proposed.arguments,
         session.engine.scrub(proposed.shown).text,
         session.caller,
         space.name,
     )
-    row = seal_proposal(session.sealed, row, asked)
+    row = seal_proposal(session.sealed, row, call)
 
     def write(tx: Transaction) -> Proposal:
         tx.proposals.insert(row)
         SealedTransaction(session.sealed, tx, now).audit("propose", session.principal, space.id, row.id)
-        return _shown(row, asked)
+        return _shown(row, call)
 
     return Job(write)
 
@@ -107,13 +105,13 @@ def confirmation_required(proposal: str) -> ConfirmationRequired:
 
 
 def person_asked(caller: Caller) -> Principal | None:
-    """Who is there to be asked: the user who lent the token, or whom an agent works for."""
+    """The person who can be asked: the user who lent the token, or for whom an agent works."""
     return caller.principal if caller.principal.kind is PrincipalKind.USER else caller.session_user
 
 
 def _who_answers(session: Session) -> bytes:
-    """Whose yes it takes besides that of managers. Of an agent that works for nobody now it is its owner's, who need
-    not be there."""
+    """The person who may answer besides managers: for an agent that works for nobody now, its owner, who need not be
+    present."""
     person = person_asked(session.caller) or session.caller.owner
     if person is not None:
         return session.sealed.blind(person)
@@ -121,7 +119,7 @@ def _who_answers(session: Session) -> bytes:
 
 
 def waiting(session: Session, limit: int) -> list[Proposal]:
-    """What the caller may answer, newest first. One that was changed in the file is left out."""
+    """Lists proposals the caller may answer, newest first. One that was changed in the file is left out."""
     limit = check_limit(limit, session.limits.list_rows)
     if not is_person(session.caller):
         raise AccessDenied(_NO_PERSON)
@@ -131,37 +129,39 @@ def waiting(session: Session, limit: int) -> list[Proposal]:
         session.sealed.blind(session.principal), managed, now, limit
     )
     opened = ((row, open_proposal(session.sealed, row)) for row in rows)
-    return [_shown(row, asked) for row, asked in opened if asked is not None]
+    return [_shown(row, call) for row, call in opened if call is not None]
 
 
-def approve(session: Session, id: str | UUID, confirmed: Callable[[str], Confirmed]) -> Job[Answered]:
-    """Makes the call in the same transaction in which the proposal is used up: a call that is refused leaves it."""
+def approve(
+    session: Session, id: str | UUID, confirmable_call: Callable[[str], ConfirmableCall]
+) -> Job[Answered]:
+    """Runs the call in the transaction that marks the proposal as answered; a refused call leaves it open."""
     now = session.clock()
-    row = _sought(session, id, now)
+    row = _answerable(session, id, now)
     if (over := _over(row, now)) is not None:
-        return _refusing(over)
-    asked = open_proposal(session.sealed, row)
-    if asked is None:
+        return refusal_job(over)
+    call = open_proposal(session.sealed, row)
+    if call is None:
         raise Locked("This proposal was changed outside the engine.")
-    call = confirmed(asked.what)
-    _require_level(session, asked, call.level, now)
-    job = call.prepare(replace(asked.caller, confirmed_by=session.principal), asked.arguments)
+    confirmable = confirmable_call(call.what)
+    _require_level(session, call, confirmable.level, now)
+    job = confirmable.prepare(replace(call.caller, confirmed_by=session.principal), call.arguments)
 
     def write(tx: Transaction) -> Answered:
         _use_up(session, tx, row, APPROVED, now)
-        return Answered(row.id, asked.what, True, call.show(job(tx)))
+        return Answered(row.id, call.what, True, confirmable.show(job.run(tx)))
 
     return Job(write)
 
 
-def may_approve(session: Session, id: str | UUID, confirmed: Callable[[str], Confirmed]) -> bool:
-    """Whether this person's yes would be enough, so that nobody is asked in vain."""
+def may_approve(session: Session, id: str | UUID, confirmable_call: Callable[[str], ConfirmableCall]) -> bool:
+    """True when this person's approval would be enough, so that nobody is asked in vain."""
     now = session.clock()
-    asked = open_proposal(session.sealed, _sought(session, id, now))
-    if asked is None:
+    call = open_proposal(session.sealed, _answerable(session, id, now))
+    if call is None:
         return False
     try:
-        _require_level(session, asked, confirmed(asked.what).level, now)
+        _require_level(session, call, confirmable_call(call.what).level, now)
     except AccessDenied:
         return False
     return True
@@ -169,48 +169,39 @@ def may_approve(session: Session, id: str | UUID, confirmed: Callable[[str], Con
 
 def refuse(session: Session, id: str | UUID) -> Job[Answered]:
     now = session.clock()
-    row = _sought(session, id, now)
+    row = _answerable(session, id, now)
     if (over := _over(row, now)) is not None:
-        return _refusing(over)
-    asked = open_proposal(session.sealed, row)
+        return refusal_job(over)
+    call = open_proposal(session.sealed, row)
 
     def write(tx: Transaction) -> Answered:
         _use_up(session, tx, row, REFUSED, now)
-        return Answered(row.id, "" if asked is None else asked.what, False)
+        return Answered(row.id, "" if call is None else call.what, False)
 
     return Job(write)
 
 
-def _sought(session: Session, id: str | UUID, now: int) -> ProposalRow:
-    """One that the caller may answer; another is as if it were not there."""
+def _answerable(session: Session, id: str | UUID, now: int) -> ProposalRow:
+    """Reads a proposal that the caller may answer; any other is reported as missing."""
     if not is_person(session.caller):
         raise AccessDenied(_NO_PERSON)
-    row = session.sealed.store.proposals.get(_id(id))
-    if row is None:
-        raise NotFound(_NONE_SUCH)
-    if row.person != session.sealed.blind(session.principal) and not _manages(session, row, now):
-        raise NotFound(_NONE_SUCH)
-    return row
-
-
-def _id(id: str | UUID) -> UUID:
     try:
-        return id if isinstance(id, UUID) else UUID(id)
+        row = session.sealed.store.proposals.get(id if isinstance(id, UUID) else UUID(id))
     except (ValueError, AttributeError, TypeError):
         raise NotFound(_NONE_SUCH) from None
+    if row is not None and (
+        row.person == session.sealed.blind(session.principal)
+        or (row.space != STORE and _level(session, row.space, now) is Level.MANAGE)
+    ):
+        return row
+    raise NotFound(_NONE_SUCH)
 
 
-def _manages(session: Session, row: ProposalRow, now: int) -> bool:
-    if row.space == STORE:
-        return False
-    return _level(session, row.space, now) is Level.MANAGE
-
-
-def _require_level(session: Session, asked: ProposedCall, needed: Level, now: int) -> None:
-    """In a space of whom asked the person who is asked decides; elsewhere their own level there counts."""
-    if asked.space.owner == asked.caller.principal:
+def _require_level(session: Session, call: ProposedCall, needed: Level, now: int) -> None:
+    """Checks the approver's level. In the proposer's own space no level is needed."""
+    if call.space.owner == call.caller.principal:
         return
-    level = _level(session, asked.space, now)
+    level = _level(session, call.space, now)
     if level is None or level < needed:
         raise AccessDenied(f"Approving this needs {needed.label} in the space it is about.")
 
@@ -223,7 +214,7 @@ def _level(session: Session, space: SpaceName | UUID, now: int) -> Level | None:
 
 
 def _use_up(session: Session, tx: Transaction, row: ProposalRow, answer: int, now: int) -> None:
-    """Looks once more inside the transaction: of two who answer together one is too late."""
+    """Marks a proposal as answered. Checks it again inside the transaction, because two people may answer at once."""
     fresh = tx.proposals.get(row.id)
     if fresh is None:
         raise NotFound(_NONE_SUCH)
@@ -243,24 +234,24 @@ def _over(row: ProposalRow, now: int) -> HoldfastError | None:
     return ProposalExpired() if row.expires_us <= now else None
 
 
-def _refusing(error: HoldfastError) -> Job[Answered]:
-    """Late, so that a repeated answer is answered as the first one was."""
+def refusal_job(error: HoldfastError) -> Job[Any]:
+    """Refuses inside the transaction, after a stored answer to a repeated request had its chance."""
 
-    def refuse(_: Transaction) -> Answered:
+    def refuse(_: Transaction) -> Any:
         raise error
 
     return Job(refuse)
 
 
-def _shown(row: ProposalRow, asked: ProposedCall) -> Proposal:
-    space = f"{asked.space.kind.label}:{asked.space.ref}"
+def _shown(row: ProposalRow, call: ProposedCall) -> Proposal:
+    space = f"{call.space.kind.label}:{call.space.ref}"
     return Proposal(
         row.id,
-        asked.what,
-        asked.arguments,
-        asked.shown,
-        str(asked.caller.principal),
-        asked.caller.door,
+        call.what,
+        call.arguments,
+        call.shown,
+        str(call.caller.principal),
+        call.caller.door,
         space,
         row.created_us,
         row.expires_us,

@@ -1,20 +1,19 @@
-"""Quarantine: what models are not shown until a person approves it."""
+"""Quarantine: entries that models are not shown until a person approves them."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
 from holdfast.contracts.storage import Job, Transaction
-from holdfast.domain.access import Op, is_person, sees
+from holdfast.domain.access import Level, Op, is_person, sees
 from holdfast.domain.entry import Change, Entry
 from holdfast.domain.errors import AccessDenied, NotFound
-from holdfast.domain.grant import Level
 from holdfast.domain.limits import check_limit
 from holdfast.domain.partition import MODEL_VISIBLE
 from holdfast.domain.principal import Caller
 from holdfast.domain.profile import PROFILES
 from holdfast.domain.space import SpaceKind
-from holdfast.operations.authorize import Access, EntryName, opened, prepare_change, visible_to
+from holdfast.operations.authorize import EntryName, opened, prepare_change, visible_to
 from holdfast.operations.session import Session
 from holdfast.operations.spaces import accessible
 from holdfast.storage.row_codec import State
@@ -23,7 +22,7 @@ _NO_PERSON = "Only a person may see and approve what is quarantined."
 
 
 def list_quarantined(session: Session, limit: int) -> list[Entry]:
-    """Of every space the caller may read, the newest first."""
+    """Lists the quarantined entries of every space the caller may read, newest first."""
     limit = check_limit(limit, session.limits.list_rows)
     _require_person(session.caller)
     now = session.clock()
@@ -43,10 +42,12 @@ def list_quarantined(session: Session, limit: int) -> list[Entry]:
 
 
 def approve_quarantined(session: Session, id: str | UUID) -> Job[Entry]:
-    """From now on models see it too. Its source stays what it was."""
+    """Shows an entry to models again. Its source stays unchanged."""
     _require_person(session.caller)
     change = prepare_change(session, EntryName(id=id, partitions=MODEL_VISIBLE), Op.CHANGE)
-    _require_standing(change.access)
+    if change.access.level is not Level.MANAGE and change.access.space.kind is not SpaceKind.CHAT:
+        # Others read what is approved: it needs manage, or a part in a chat, which nobody manages.
+        raise AccessDenied("Approving what is quarantined needs manage in its space.")
 
     def write(tx: Transaction) -> Entry:
         sealed, head = change.begin(tx)
@@ -71,9 +72,3 @@ def approve_quarantined(session: Session, id: str | UUID) -> Job[Entry]:
 def _require_person(caller: Caller) -> None:
     if not is_person(caller):
         raise AccessDenied(_NO_PERSON)
-
-
-def _require_standing(access: Access) -> None:
-    """Others read what is approved: it needs manage, or a part in a chat, which nobody manages."""
-    if access.level is not Level.MANAGE and access.space.kind is not SpaceKind.CHAT:
-        raise AccessDenied("Approving what is quarantined needs manage in its space.")

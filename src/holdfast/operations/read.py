@@ -12,7 +12,7 @@ from holdfast.contracts.rows import EntryRow, Visible
 from holdfast.crypto.blind import fingerprint
 from holdfast.domain.access import Op, sees, sees_state
 from holdfast.domain.entry import Entry, Revision
-from holdfast.domain.errors import InvalidField
+from holdfast.domain.errors import InvalidField, MissingField
 from holdfast.domain.ids import entry_id
 from holdfast.domain.limits import check_limit, check_revision
 from holdfast.domain.partition import Partition
@@ -36,18 +36,18 @@ from holdfast.storage.sealed_store import Filter, OpenedRow, PageRow
 
 ALL = Filter()
 UNFILTERED = (ALL, Filter(""))
-"""What lets nearly every row through, so that no more need be opened than are asked for."""
+"""Filters that let nearly every row through, so that no more need be opened than are requested."""
 SCAN = 256
 """Rows opened at a time while a list looks for those that match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a caller asks to be listed."""
+    """Filters and paging of a list."""
 
     partitions: tuple[Partition, ...]
     space: SpaceRef = None
-    wanted: Filter = ALL
+    matching: Filter = ALL
     limit: int = 100
     cursor: str | None = None
     expiring_within: int | timedelta | None = None
@@ -61,7 +61,7 @@ def get(session: Session, name: EntryName) -> Entry:
 
 
 def list_entries(session: Session, listing: Listing) -> Page:
-    """What is listed is noted as read."""
+    """Lists entries, and notes them as read."""
     page = look_through(session, listing)
     session.engine.reads.note(LIST, session.principal, session.clock(), tuple(page))
     return page
@@ -87,7 +87,7 @@ def look_through(session: Session, listing: Listing) -> Page:
         before = since + 1
     else:
         since, before = session.sealed.open_cursor(request, listing.cursor)
-    found, more, broken = _scan(session.engine, access, visible, listing.wanted, since, before, limit)
+    found, more, broken = _scan(session.engine, access, visible, listing.matching, since, before, limit)
     cursor = session.sealed.seal_cursor(request, (since, found[-1].position)) if more and found else None
     entries = [opened(OpenedRow(row, entry)) for _, row, entry in found]
     return Page(entries, cursor, broken + session.sealed.count_locked(visible))
@@ -115,20 +115,22 @@ def list_trash(session: Session, listing: Listing) -> Page:
 
 
 def list_locked(session: Session, space: SpaceRef) -> list[UUID]:
-    """Entries that cannot be opened, in every room: their key is not configured, or the file was changed."""
+    """Entries of every partition that cannot be opened: their key is not configured, or the file was changed."""
     now = session.clock()
     access = authorize(session, space, Op.READ, now)
     if not access.space.stored:
         return []
-    visible, place = (
+    visible, counts = (
         visible_to(access, tuple(Partition), now),
         session.sealed.store.spaces.counts(access.space.id),
     )
-    since = place.seq if place else 0
+    since = counts.seq if counts else 0
     found: list[UUID] = []
     before = since + 1
     while page := session.sealed.page(visible, ALL, since, before, SCAN):
-        found += [entry_id(access.space.id, placed.row.number) for placed in page if placed.entry is None]
+        found += [
+            entry_id(access.space.id, found_row.row.number) for found_row in page if found_row.entry is None
+        ]
         before = page[-1].position
     return found
 
@@ -146,42 +148,39 @@ def history(
         states = session.sealed.history(ref.visible, head.row.number, check_revision(before), limit)
     else:
         earlier = session.sealed.history(ref.visible, head.row.number, entry.revision, limit - 1)
-        states = [_present(entry), *earlier]
+        present = Revision(
+            entry.revision,
+            entry.updated_us,
+            entry.expires_us,
+            entry.always_inject,
+            entry.encrypted,
+            entry.content,
+            entry.quarantined,
+        )
+        states = [present, *earlier]
     return [state for state in states if sees_state(session.caller, state)]
 
 
-def _present(entry: Entry) -> Revision:
-    return Revision(
-        entry.revision,
-        entry.updated_us,
-        entry.expires_us,
-        entry.always_inject,
-        entry.encrypted,
-        entry.content,
-        entry.quarantined,
-    )
-
-
 def _scan(
-    engine: Engine, access: Access, visible: Visible, wanted: Filter, since: int, before: int, limit: int
+    engine: Engine, access: Access, visible: Visible, matching: Filter, since: int, before: int, limit: int
 ) -> tuple[Sequence[PageRow], bool, int]:
     """Matching entries, whether there are more, and how many on the way were changed outside the engine."""
     found: list[PageRow] = []
     keys = engine.sealed.keyring.of(visible.space)
     readable, broken = keys.readable, 0
     whole = bool(readable) and len(readable) == len(keys.known)
-    step = limit + 1 if wanted in UNFILTERED else max(limit + 1, SCAN)
+    step = limit + 1 if matching in UNFILTERED else max(limit + 1, SCAN)
     while True:
-        page = engine.sealed.page(visible, wanted, since, before, step)
-        for placed in page:
-            entry = placed.entry
-            broken += entry is None and (whole or placed.row.key_id in readable)
+        page = engine.sealed.page(visible, matching, since, before, step)
+        for page_row in page:
+            entry = page_row.entry
+            broken += entry is None and (whole or page_row.row.key_id in readable)
             if (
                 entry is not None
-                and wanted.matches(entry)
+                and matching.matches(entry)
                 and sees(access.caller, access.space, entry, visible.now)
             ):
-                found.append(placed)
+                found.append(page_row)
         if len(found) > limit:
             return found[:limit], True, broken
         if len(page) < step:
@@ -194,8 +193,8 @@ def _expiring(access: Access, visible: Visible, listing: Listing, limit: int) ->
     request = _request(listing, access)
     until, after = visible.now + _seconds_ahead(listing.expiring_within) * SECOND, (0, 0)
     if listing.cursor is not None:
-        until, *place = access.session.sealed.open_cursor(request, listing.cursor)
-        after = (place[0], place[1])
+        until, expires_us, seq = access.session.sealed.open_cursor(request, listing.cursor)
+        after = (expires_us, seq)
     size = limit + 1
     while True:
         rows = access.session.sealed.store.entries.expiring(visible, until, size)
@@ -204,7 +203,7 @@ def _expiring(access: Access, visible: Visible, listing: Listing, limit: int) ->
             head
             for head in heads
             if head.entry is not None
-            and listing.wanted.matches(head.entry)
+            and listing.matching.matches(head.entry)
             and sees(access.caller, access.space, head.entry, visible.now)
         ]
         if len(found) > limit or len(rows) < size:
@@ -230,13 +229,48 @@ def _expiry_place(row: EntryRow) -> tuple[int, int]:
 
 
 def _request(listing: Listing, access: Access) -> bytes:
-    """What a cursor belongs to: the same space, rooms, filter and caller."""
-    wanted = listing.wanted
-    asked = [
+    """A fingerprint of the space, partitions, filter and caller that a cursor belongs to."""
+    matching = listing.matching
+    parts = [
         str(access.space.id),
         str(access.caller.principal),
         list(listing.partitions),
-        [wanted.namespace, wanted.prefix, wanted.category, wanted.tag],
+        [matching.namespace, matching.prefix, matching.category, matching.tag],
         str(listing.expiring_within),
     ]
-    return fingerprint(access.session.sealed.store_key, json.dumps(asked).encode("utf-8", "surrogatepass"))
+    return fingerprint(access.session.sealed.store_key, json.dumps(parts).encode("utf-8", "surrogatepass"))
+
+
+MAX_QUESTION = 8_192
+"""Characters of a question that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question with its filters, all of which must hold. Times are microseconds, both included."""
+
+    query: str
+    partitions: tuple[Partition, ...]
+    limit: int = 10
+    spaces: tuple[SpaceRef, ...] | None = None
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+    since_us: int | None = None
+    until_us: int | None = None
+    explain: bool = False
+    namespace: str = ""
+    """Empty: any."""
+
+    @property
+    def lists(self) -> bool:
+        """True for a question without a letter or a digit, which lists the newest entries."""
+        return not any(map(str.isalnum, self.query))
+
+
+def check_question(query: object) -> str:
+    """Checks a question. Only the beginning of a very long one counts."""
+    if query is None:
+        raise MissingField("`query` is required.")
+    if not isinstance(query, str):
+        raise InvalidField("A query is text.")
+    return query[:MAX_QUESTION]

@@ -19,34 +19,22 @@ from holdfast.storage.audit_chain import add_reads
 from holdfast.storage.sealed_store import SealedStore
 from holdfast.storage.sealed_transaction import SealedTransaction
 
-GET, LIST, RECALL, HISTORY, CONTEXT, SIMILAR, EXPORT = (
-    "get",
-    "list",
-    "recall",
-    "history",
-    "context",
-    "similar",
-    "export",
-)
-
-
-READS = (GET, LIST, RECALL, HISTORY, CONTEXT, SIMILAR, EXPORT)
-"""What shows an entry's text, as the log calls it."""
-
-
+READS = ("get", "list", "recall", "history", "context", "similar", "export")
+"""Operations that show an entry's text, by their names in the log."""
+GET, LIST, RECALL, HISTORY, CONTEXT, SIMILAR, EXPORT = READS
 COLLECT_SECONDS = 0.5
-"""How long reads are collected before they are written down together."""
-
-
+"""Time for which reads are collected before they are written together."""
 A_LINE = 15
 """Entries that one line names: their codes must fit the length that a line's link is made with."""
-
-
 KEPT = 100_000
 """Reads kept while they cannot be written down; beyond that the oldest are lost, and the log of the program says so."""
-
-
 NOT_WRITTEN = "reads could not be written to the audit log yet"
+
+log = logging.getLogger("holdfast")
+
+Noted = tuple[str, Principal, int, Sequence[Entry]]
+"""Without an entry: somebody looked at the store as a whole."""
+_Group = tuple[str, Principal, UUID]
 
 
 class ReadLog:
@@ -113,13 +101,3 @@ class ReadLog:
         self._named = {reader for _, reader, _ in groups} | (
             self._named if len(self._named) < KEPT else set()
         )
-
-
-log = logging.getLogger("holdfast")
-
-
-Noted = tuple[str, Principal, int, Sequence[Entry]]
-"""Without an entry: somebody looked at the store as a whole."""
-
-
-_Group = tuple[str, Principal, UUID]

@@ -12,8 +12,7 @@ from holdfast.crypto.blind import fingerprint
 from holdfast.domain.access import Op, may_flag
 from holdfast.domain.entry import Change, Content, Entry
 from holdfast.domain.errors import HoldfastError
-from holdfast.domain.ids import entry_id
-from holdfast.domain.key import made_key
+from holdfast.domain.ids import entry_id, made_key
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
 from holdfast.domain.profile import Profile
@@ -30,8 +29,7 @@ from holdfast.operations.authorize import (
     require_flagging,
     seen,
 )
-from holdfast.operations.notes import Note, NoteInput, check_note, review
-from holdfast.operations.provenance import removed_by
+from holdfast.operations.notes import Note, NoteInput, check_note, removed_by, review
 from holdfast.operations.results import Outcome, Remembered, Similar
 from holdfast.operations.session import Session
 from holdfast.safety.review import NO_ADVICE, judge_words
@@ -44,44 +42,44 @@ MANY = 128
 
 
 def remember(
-    session: Session, profile: Profile, space: SpaceRef, given: NoteInput, *, similar: bool = False
+    session: Session, profile: Profile, space: SpaceRef, arguments: NoteInput, *, similar: bool = False
 ) -> Job[Remembered]:
     now = session.clock()
     access = authorize(session, space, Op.WRITE, now)
-    note = review(access, session.sealed.write_target(access.space, now), profile, given, now)
+    note = review(access, session.sealed.write_target(access.space, now), profile, arguments, now)
     near: list[Similar] | None = None
     if similar:
-        from holdfast.operations.similar import similar_to_note  # numpy, which writing need not wait for
+        from holdfast.operations.recall import similar_to_note  # numpy, which writing need not wait for
 
         near = similar_to_note(note, now)
     return Job(lambda tx: _write(SealedTransaction(session.sealed, tx, now), note, near))
 
 
-class Kept(NamedTuple):
+class WrittenEntry(NamedTuple):
     """An entry as it was written, and the keyed fingerprint of its value."""
 
     entry: Entry
     fingerprint: bytes
 
 
-def keep(session: Session, profile: Profile, space: SpaceRef, given: NoteInput) -> Job[Kept]:
+def keep(session: Session, profile: Profile, space: SpaceRef, arguments: NoteInput) -> Job[WrittenEntry]:
     """Remembers, for vocabularies that answer with the entry itself and cannot repeat a request."""
     now = session.clock()
     access = authorize(session, space, Op.WRITE, now)
-    note = review(access, session.sealed.write_target(access.space, now), profile, given, now)
+    note = review(access, session.sealed.write_target(access.space, now), profile, arguments, now)
 
-    def write(tx: Transaction) -> Kept:
+    def write(tx: Transaction) -> WrittenEntry:
         entry, _ = _put(SealedTransaction(session.sealed, tx, now), note)
-        return Kept(entry, fingerprint(note.target.key, entry.value))
+        return WrittenEntry(entry, fingerprint(note.target.key, entry.value))
 
     return Job(write)
 
 
-def not_kept(session: Session, profile: Profile, given: NoteInput) -> Remembered:
+def not_kept(session: Session, profile: Profile, arguments: NoteInput) -> Remembered:
     """The answer while memory is off. Bad arguments are refused all the same."""
-    content = check_note(session.limits, session.caller, profile, given)
+    content = check_note(session.limits, session.caller, profile, arguments)
     advice = NO_ADVICE
-    if profile.scrubbed and not given.encrypted:
+    if profile.scrubbed and not arguments.encrypted:
         advice, _ = judge_words(profile, content)
     return Remembered(
         id=None,
@@ -89,7 +87,7 @@ def not_kept(session: Session, profile: Profile, given: NoteInput) -> Remembered
         space=None,
         revision=0,
         created=False,
-        expires_us=profile.retention.expires_us(given.ttl, session.clock()),
+        expires_us=profile.retention.expires_us(arguments.ttl, session.clock()),
         persisted=False,
         note=session.reason,
         category=content.category,
@@ -102,7 +100,7 @@ class Row(NamedTuple):
 
     profile: Profile
     space: SpaceRef
-    given: NoteInput
+    arguments: NoteInput
 
 
 def remember_many(session: Session, rows: Sequence[Row | HoldfastError]) -> Job[list[Outcome]]:
@@ -121,7 +119,7 @@ def remember_many(session: Session, rows: Sequence[Row | HoldfastError]) -> Job[
                 target = access, session.sealed.write_target(access.space, now)
                 # Two references to a space that is still to be made are one space.
                 targets[row.space] = by_name.setdefault(access.space.name, target)
-            notes.append(review(*targets[row.space], row.profile, row.given, now))
+            notes.append(review(*targets[row.space], row.profile, row.arguments, now))
         except HoldfastError as refusal:
             notes.append(refusal)
 
@@ -140,7 +138,7 @@ def _look_ahead(tx: SealedTransaction, notes: list[Note]) -> None:
     """Finds what the notes will revise, one query per space and partition."""
     groups: dict[tuple[int, Partition, Principal], tuple[WriteTarget, list[tuple[str, str]]]] = {}
     for note in notes:
-        if note.has_made_key and note.given.idempotency_key is None:
+        if note.has_made_key and note.arguments.idempotency_key is None:
             continue
         group = (id(note.target), note.profile.partition, note.access.caller.principal)
         names = groups.setdefault(group, (note.target, []))[1]
@@ -159,7 +157,7 @@ def _outcome(tx: SealedTransaction, note: Note | HoldfastError) -> Outcome:
 
 
 def _write(tx: SealedTransaction, note: Note, similar: list[Similar] | None = None) -> Remembered:
-    caller, repeat = note.access.caller, note.given.idempotency_key
+    caller, repeat = note.access.caller, note.arguments.idempotency_key
     if repeat is not None and (answered := _answered(tx, note, repeat, similar)):
         return answered
     old = None
@@ -225,48 +223,52 @@ def _put(tx: SealedTransaction, note: Note) -> tuple[Entry, bool]:
     can fail alone."""
     owner, content, profile = note.access.caller.principal, note.content, note.profile
     head = None
-    if not note.has_made_key or note.given.idempotency_key is not None:
+    if not note.has_made_key or note.arguments.idempotency_key is not None:
         head = tx.own(note.target, profile.partition, owner, content.namespace, content.key)
         if head is not None and note.has_made_key:
             # Made for an earlier request that is forgotten by now; this one happens to have its idempotency key.
             note, head = note._replace(content=content._replace(key=made_key())), None
     is_new = head is None or (head.row.expires_us is not None and head.row.expires_us <= tx.now)
-    check_expected(note.given.expected_revision, 0 if is_new or head is None else head.row.revision)
+    check_expected(note.arguments.expected_revision, 0 if is_new or head is None else head.row.revision)
     if head is not None and is_new and profile.keeps_history:
         tx.purge(note.target.space.id, [head.row], erase=False)
         head = None
     if head is None and profile.of_files:
         tx.refuse_twin(note.target, owner, content.key)
-    entry = _create(tx, note) if head is None else _revise(tx, note, head)
+    if head is not None:
+        entry = _revise(tx, note, head)
+    else:
+        most = note.access.session.limits.entries
+        entry = tx.create(
+            note.target,
+            profile.partition,
+            owner,
+            note.content,
+            State(
+                note.expires_us,
+                bool(note.arguments.always_inject),
+                note.arguments.encrypted,
+                note.quarantined,
+            ),
+            indexed=note.words is not None,
+            words=note.words,
+            cap=most if profile.may_crowd else most // 2,
+        )
     tx.audit("remember", owner, entry.space, entry.id, entry.revision)
     return entry, is_new
-
-
-def _create(tx: SealedTransaction, note: Note) -> Entry:
-    most = note.access.session.limits.entries
-    return tx.create(
-        note.target,
-        note.profile.partition,
-        note.access.caller.principal,
-        note.content,
-        State(note.expires_us, bool(note.given.always_inject), note.given.encrypted, note.quarantined),
-        indexed=note.words is not None,
-        words=note.words,
-        cap=most if note.profile.may_crowd else most // 2,
-    )
 
 
 def _revise(tx: SealedTransaction, note: Note, head: OpenedRow) -> Entry:
     before = seen(note.access, head, tx.now)  # nothing else comes along with new words
     content, always = note.content, _always_inject(note, before)
     if before is not None and note.profile.keeps_omitted:
-        content = _keep_omitted(content, before.content, note.given)
+        content = _keep_omitted(content, before.content, note.arguments)
     same_words = (content.hint, content.tags) == (note.content.hint, note.content.tags)
     return tx.revise(
         note.target,
         head,
         content._replace(change=Change.REPLACED),
-        State(note.expires_us, always, note.given.encrypted, note.quarantined),
+        State(note.expires_us, always, note.arguments.encrypted, note.quarantined),
         indexed=note.words is not None,
         history=note.profile.keeps_history,
         keep=note.access.session.limits.revisions,
@@ -276,23 +278,23 @@ def _revise(tx: SealedTransaction, note: Note, head: OpenedRow) -> Entry:
 
 def _always_inject(note: Note, before: Entry | None) -> bool:
     """The flag after this write. Callers who may not pin change nothing about it, by giving it or by omitting it."""
-    access, given = note.access, note.given.always_inject
+    access, flag = note.access, note.arguments.always_inject
     flagged = before is not None and before.always_inject
     if may_flag(access.caller, access.space, access.level):
-        return (flagged and note.profile.keeps_omitted) if given is None else given
-    if given is not None and given != flagged:
+        return (flagged and note.profile.keeps_omitted) if flag is None else flag
+    if flag is not None and flag != flagged:
         require_flag(access)
     if flagged:
         require_flagging(access)
     return flagged
 
 
-def _keep_omitted(content: Content, old: Content, given: NoteInput) -> Content:
+def _keep_omitted(content: Content, old: Content, arguments: NoteInput) -> Content:
     return content._replace(
-        hint=old.hint if given.hint is None else content.hint,
-        category=old.category if given.category is None else content.category,
-        tags=old.tags if given.tags is None else content.tags,
-        conversation=old.conversation if given.conversation is None else content.conversation,
-        speaker=old.speaker if given.speaker is None else content.speaker,
-        at_us=old.at_us if given.at is None else content.at_us,
+        hint=old.hint if arguments.hint is None else content.hint,
+        category=old.category if arguments.category is None else content.category,
+        tags=old.tags if arguments.tags is None else content.tags,
+        conversation=old.conversation if arguments.conversation is None else content.conversation,
+        speaker=old.speaker if arguments.speaker is None else content.speaker,
+        at_us=old.at_us if arguments.at is None else content.at_us,
     )

@@ -27,7 +27,7 @@ from holdfast.operations.authorize import (
     require_creator,
     require_delete,
 )
-from holdfast.operations.provenance import removed_by
+from holdfast.operations.notes import removed_by
 from holdfast.operations.results import Forgotten
 from holdfast.operations.session import Session
 from holdfast.storage.row_codec import prefix_label
@@ -120,7 +120,8 @@ def forget(session: Session, scope: str, partitions: tuple[Partition, ...]) -> J
 
 
 def _forget_everything(session: Session, scope: str) -> Job[Forgotten]:
-    """The own space and its sessions: every room, trash, history, word and key. Opens nothing, so it needs no key."""
+    """Forgets the caller's space and sessions: every partition, trash, history, word and key. Opens nothing, so it
+    needs no key."""
     now = session.clock()
     me = session.principal
 
@@ -156,7 +157,7 @@ def _forget_one(session: Session, scope: str, name: EntryName) -> Job[Forgotten]
 
 
 def _forget_runs(session: Session, scope: str, runs: Runs) -> Job[Forgotten]:
-    """Recorded runs of the own space and its sessions; facts and notes are never touched."""
+    """Forgets recorded runs of the caller's space and sessions; facts and notes are never touched."""
     now = session.clock()
     me = session.principal
 
@@ -182,53 +183,49 @@ def _own_spaces(session: Session, tx: Transaction, me: Principal) -> list[SpaceR
 
 
 def _removable(ref: EntryRef, found: list[OpenedRow]) -> list[OpenedRow]:
-    """What the caller may remove of it; all of it where that is nothing, so that the refusal says why."""
+    """Entries the caller may remove; all of them when there are none, so that the refusal says why."""
     return [head for head in found if deletable(ref.access, head)] or found
 
 
-def _found(tx: SealedTransaction, place: WriteTarget, ref: EntryRef) -> list[OpenedRow]:
+def _found(tx: SealedTransaction, target: WriteTarget, ref: EntryRef) -> list[OpenedRow]:
     """The live entry meant and, by key, all that was trashed under it, the last first. What has expired but was not
     swept yet is there for those alone who may remove it."""
-    if not place.space.stored:
+    if not target.space.stored:
         return []
-    named = _named(tx, place, ref)
+    named = _named(tx, target, ref)
     lasting = [head for head in named if not head.row.is_over(tx.now)]
     expired = [head for head in named if head.row.is_over(tx.now)]
     live = [head for head in lasting if head.row.trashed_us is None]
     trashed = [head for head in lasting if head.row.trashed_us is not None]
     if ref.key is not None:
-        live = _meant(ref, live)
+        try:
+            live = [first_readable(ref, live)]
+        except NotFound:
+            live = []
     return live + trashed + [head for head in expired if deletable(ref.access, head)]
 
 
-def _named(tx: SealedTransaction, place: WriteTarget, ref: EntryRef) -> list[OpenedRow]:
+def _named(tx: SealedTransaction, target: WriteTarget, ref: EntryRef) -> list[OpenedRow]:
     """All that has the id or the key: live, in the trash, the last trashed first, or expired."""
     visible = ref.visible.with_expired
     if ref.number is not None:
-        head = tx.by_number(place, visible, ref.number) or tx.by_number(
-            place, visible, ref.number, trashed=True
+        head = tx.by_number(target, visible, ref.number) or tx.by_number(
+            target, visible, ref.number, trashed=True
         )
         return [head] if head else []
     assert ref.key is not None
-    tx.require_all_keys(place)
-    live = tx.by_key(place, visible, ref.namespace, ref.key)
-    return live + tx.trashed_by_key(place, visible, ref.namespace, ref.key)
+    tx.require_all_keys(target)
+    live = tx.by_key(target, visible, ref.namespace, ref.key)
+    return live + tx.trashed_by_key(target, visible, ref.namespace, ref.key)
 
 
-def _meant(ref: EntryRef, heads: list[OpenedRow]) -> list[OpenedRow]:
-    try:
-        return [first_readable(ref, heads)]
-    except NotFound:
-        return []
-
-
-def _in_trash(tx: SealedTransaction, place: WriteTarget, ref: EntryRef) -> OpenedRow:
+def _in_trash(tx: SealedTransaction, target: WriteTarget, ref: EntryRef) -> OpenedRow:
     if ref.number is not None:
-        head = tx.by_number(place, ref.visible, ref.number, trashed=True)
+        head = tx.by_number(target, ref.visible, ref.number, trashed=True)
         found = [head] if head else []
     else:
         assert ref.key is not None
-        found = tx.trashed_by_key(place, ref.visible, ref.namespace, ref.key)
+        found = tx.trashed_by_key(target, ref.visible, ref.namespace, ref.key)
     if not found:
         raise NotFound("There is no such entry in the trash.")
     return next((head for head in found if head.row.owner == ref.visible.viewer), found[0])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from holdfast.domain.entry import Entry
-from holdfast.domain.errors import HoldfastError
+from holdfast.domain.errors import HoldfastError, InvalidField
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
 from holdfast.domain.times import to_datetime
@@ -24,6 +25,9 @@ class Found:
     """An entry that a search came upon, with its fields at hand."""
 
     entry: Entry
+
+    def _repr(self, found: str) -> str:
+        return f"{type(self).__name__}({self.entry.content.shown}, revision={self.entry.revision}, {found})"
 
     @property
     def id(self) -> UUID:
@@ -78,7 +82,7 @@ class Found:
         return self.entry.updated_at
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Similar(Found):
     """An entry that says nearly the same as another one."""
 
@@ -88,6 +92,9 @@ class Similar(Found):
     """The share of content words they have in common."""
     guard: str | None = None
     """What keeps two near texts apart: numbers, negation, a substituted word, order."""
+
+    def __repr__(self) -> str:
+        return self._repr(f"verdict={self.verdict!r}")
 
 
 DUPLICATE = Advice(Code.DUPLICATE, SENTENCES[Code.DUPLICATE])
@@ -117,6 +124,10 @@ class Remembered(NamedTuple):
     """Kept, but shown to people alone until one of them approves it."""
     similar: list[Similar] | None = None
     """Entries that say nearly the same; None when they were not asked for."""
+
+    def __repr__(self) -> str:
+        kept = f"created={self.created}" if self.persisted else "persisted=False"
+        return f"Remembered(key={self.key!r}, revision={self.revision}, {kept}, id={str(self.id)!r})"
 
     @property
     def advice(self) -> list[Advice]:
@@ -149,10 +160,10 @@ class Outcome:
         return None if self.remembered is None else self.remembered.id
 
 
-class Page(list[Entry]):
-    """A list of entries; `cursor` continues it, `locked` counts rows whose key is not configured."""
+class _Entries(list[Entry]):
+    """One page of a list. Whoever fetched it sets `next_page`."""
 
-    __slots__ = ("cursor", "locked", "note")
+    __slots__ = ("cursor", "locked", "next_page", "note")
 
     def __init__(
         self,
@@ -165,9 +176,58 @@ class Page(list[Entry]):
         self.cursor = cursor
         self.locked = locked
         self.note = note
+        self.next_page: Callable[[str], Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} entries, more={self.more})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (list(self), self.cursor, self.locked, self.note)
+
+    @property
+    def more(self) -> bool:
+        """True when the list goes on after this page."""
+        return self.cursor is not None
+
+    def _next(self) -> Any:
+        """The page after this one, or its awaitable; None at the end."""
+        if self.cursor is None:
+            return None
+        if self.next_page is None:
+            raise InvalidField("This page was copied from another one; list again with its `cursor`.")
+        return self.next_page(self.cursor)
 
 
-@dataclass(frozen=True, slots=True)
+class Page(_Entries):
+    """A list of entries. `more` says if there are others, `cursor` continues the list, and `locked` counts rows whose
+    key is not configured."""
+
+    __slots__ = ()
+
+    def all(self) -> Iterator[Entry]:
+        """The entries of this page and of all after it. Each page is fetched when it is reached."""
+        page: Page | None = self
+        while page is not None:
+            yield from page
+            page = page._next()
+
+
+class AsyncPage(_Entries):
+    """`Page` of an awaited call: `async for entry in page.all()`."""
+
+    __slots__ = ()
+
+    async def all(self) -> AsyncIterator[Entry]:
+        """The entries of this page and of all after it. Each page is fetched when it is reached."""
+        page: AsyncPage | None = self
+        while page is not None:
+            for entry in page:
+                yield entry
+            following = page._next()
+            page = None if following is None else await following
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Hit(Found):
     """An entry that answers a question, and how well."""
 
@@ -175,9 +235,13 @@ class Hit(Found):
     why: Explanation | None = None
     """Every part of the score, when it was asked for."""
 
+    def __repr__(self) -> str:
+        return self._repr(f"score={self.score:.3g}")
+
 
 class Hits(list[Hit]):
-    """Best first. `degraded` when words alone decided although an embedder is configured; `note` says why."""
+    """The hits of a recall, best first. `degraded` when words alone decided although an embedder is configured; `note`
+    says why."""
 
     __slots__ = ("degraded", "note")
 
@@ -202,6 +266,8 @@ class WhyNot:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
+    """The answer to a `forget`: how many entries are gone."""
+
     scope: str
     deleted: int
     kept_elsewhere: int = 0
@@ -211,6 +277,8 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
+    """The number of rows of each kind that a sweep removed."""
+
     expired: int = 0
     trash: int = 0
     grants: int = 0

@@ -1,5 +1,5 @@
-"""Rotate keys: the master by wrapping data keys anew, a space's data by sealing and blinding every row anew while
-everything goes on being served."""
+"""Key rotation. A new master wraps the data keys again; a new data key seals and blinds every row of a space again
+while the store goes on serving."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.contracts.storage import Job, Transaction
 from holdfast.crypto.keys import DataKey
 from holdfast.domain.errors import Conflict
 from holdfast.operations.engine import Engine
-from holdfast.recall.leases import Renew
+from holdfast.recall.index import Renew
 from holdfast.storage.audit_chain import add_line
 from holdfast.storage.keyring import FRESH_SECONDS
 from holdfast.storage.reseal import reseal_derived, reseal_entries, reseal_revisions
@@ -26,7 +26,7 @@ BATCH = 200
 WAIT_SECONDS = 0.25
 WORN = 1 << 28
 """Messages after which a key is changed. With random nonces AES-GCM allows 2^32 under one key: a sixteenth of it leaves
-room for what processes that ended badly did not count."""
+a margin for what crashed processes did not count."""
 WATCHED = 1_000
 GRACE_SECONDS = 1.5 * FRESH_SECONDS
 """Longer than any process keeps keys without looking again."""
@@ -37,9 +37,9 @@ class KeyStatus:
     master: str
     """Id of the current master key (not the key)."""
     wrapped_by_others: int
-    """Data keys still wrapped by an earlier master; `keys rotate` wraps them anew."""
+    """Data keys still wrapped by an earlier master, which `keys rotate` wraps again."""
     locked: int
-    """Of these, keys that no configured master opens."""
+    """Those of them that no configured master opens."""
     most_used: int = 0
     """Messages sealed under the key that sealed most."""
     worn: int = 0
@@ -152,7 +152,7 @@ def _rotate(
             entries += _all_batches(engine, space, key, new, reseal_entries, renew, progress)
             revisions += _all_batches(engine, space, key, new, reseal_revisions, renew, progress)
             _all_batches(engine, space, key, new, derived, renew, progress)
-            engine.run_job(_destroy(engine, space, key))
+            engine.run_job(_destroy(engine, space, key).run)
         engine.sealed.keyring.drop(space)
     return Rotated(1, 0, entries, revisions)
 

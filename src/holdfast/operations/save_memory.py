@@ -1,5 +1,5 @@
-"""Save an assistant memory: a near-duplicate of its hint is updated in place, as a revision; what a model wants to
-apply always waits for a person; a run that nobody watches saves at most three."""
+"""Saving an assistant memory. A near-duplicate of its hint is updated in place, as a revision. A model that wants an
+entry always applied waits for a person. An unattended run saves at most three."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MERGES = (Verdict.SAME, Verdict.MERGE)
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """What is to be saved; None means: not said."""
+    """The memory to save; None leaves a field out."""
 
     space: SpaceRef
     hint: str
@@ -66,7 +66,7 @@ class Saved:
     id: UUID | None
     updated: bool
     proposal: str | None = None
-    """What a person must approve first; nothing is saved until then."""
+    """The id of the proposal a person must approve first; nothing is saved until then."""
     similar: tuple[Near, ...] = ()
     advice: tuple[Advice, ...] = ()
     redacted: int = 0
@@ -76,7 +76,7 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Matches:
     same: Entry | None
     similar: tuple[Near, ...]
     seq: int
@@ -89,78 +89,70 @@ def save(session: Session, saving: Saving, as_proposed: dict[str, object]) -> Jo
     access = authorize(session, saving.space, Op.WRITE, now)
     if is_unattended(session.caller) and saving.supersedes is not None:
         raise AccessDenied("An unattended run may save, but removes nothing.")
-    redactions = _secrets(session, saving)
+    secrets: Counter[str] = Counter()
+    for text in (saving.hint, saving.content, *(saving.tags or ())):
+        secrets.update(dict(session.engine.scrub(text).found))
+    redactions = tuple(sorted(secrets.items()))
     saving = replace(saving, hint=session.engine.scrub(saving.hint).text)
-    found = _near(access, saving, now)
-    if _needs_a_person(session.caller, access, saving, found.same):
-        return _propose(session, saving, found, as_proposed, now)
-    job = _written(session, saving, found)
+    matches = _near(access, saving, now)
+    if _needs_a_person(session.caller, access, saving, matches.same):
+        return _propose(session, saving, matches, as_proposed, now)
+    job = _written(session, saving, matches)
 
     def write(tx: Transaction) -> Saved:
         _count(session, tx, now)
-        _look_again(tx, access, saving, found, now)
-        return replace(job.run(tx), redacted=sum(count for _, count in redactions), redactions=redactions)
+        _look_again(tx, access, saving, matches, now)
+        return replace(job.run(tx), redacted=secrets.total(), redactions=redactions)
 
     return Job(write)
 
 
 def _propose(
-    session: Session, saving: Saving, found: _Found, as_proposed: dict[str, object], now: int
+    session: Session, saving: Saving, matches: _Matches, as_proposed: dict[str, object], now: int
 ) -> Job[Saved]:
     # What would be refused after approval is refused at once.
     person = session.caller.confirmed_by or session.principal
-    _written(session.acting_as(replace(session.caller, confirmed_by=person)), saving, found)
-    entry = None if found.same is None else found.same.id
-    shown = _shown(saving, found.same)
+    _written(session.acting_as(replace(session.caller, confirmed_by=person)), saving, matches)
+    entry = None if matches.same is None else matches.same.id
+    shown = _shown(saving, matches.same)
     call = ProposalRequest("assistant.save_memory", as_proposed, shown, saving.space, entry)
     asking = propose(session, call)
 
     def write(tx: Transaction) -> Saved:
         _count(session, tx, now)
-        return Saved(None, False, str(asking.run(tx).id), found.similar)
+        return Saved(None, False, str(asking.run(tx).id), matches.similar)
 
     return Job(write)
 
 
-def _secrets(session: Session, saving: Saving) -> Redactions:
-    found: Counter[str] = Counter()
-    for text in (saving.hint, saving.content, *(saving.tags or ())):
-        found.update(dict(session.engine.scrub(text).found))
-    return tuple(sorted(found.items()))
-
-
-def _written(session: Session, saving: Saving, found: _Found) -> Job[Saved]:
-    flag = saving.always_inject if _changes_flag(saving, found.same) else None
-    if found.same is None:
-        given = NoteInput(
+def _written(session: Session, saving: Saving, matches: _Matches) -> Job[Saved]:
+    before = matches.same is not None and matches.same.always_inject
+    flag = None if saving.always_inject == before else saving.always_inject  # changing it needs manage
+    if matches.same is None:
+        arguments = NoteInput(
             saving.content,
             hint=saving.hint,
             tags=saving.tags,
             always_inject=flag,
             supersedes=saving.supersedes,
         )
-        return remember(session, ASSISTANT, saving.space, given).then(
-            lambda kept: Saved(kept.id, False, None, found.similar, kept.advised)
+        return remember(session, ASSISTANT, saving.space, arguments).then(
+            lambda kept: Saved(kept.id, False, None, matches.similar, kept.advised)
         )
     changes = Changes(text=saving.content, hint=saving.hint, tags=saving.tags, always_inject=flag)
-    return edit.edit(session, EntryName(id=found.same.id, partitions=PARTITIONS), changes).then(
-        lambda edited: Saved(edited.id, True, None, found.similar, edited.advice)
+    return edit.edit(session, EntryName(id=matches.same.id, partitions=PARTITIONS), changes).then(
+        lambda edited: Saved(edited.id, True, None, matches.similar, edited.advice)
     )
 
 
-def _changes_flag(saving: Saving, same: Entry | None) -> bool:
-    """Whether the flag becomes another one, which needs manage."""
-    before = same is not None and same.always_inject
-    return saving.always_inject is not None and saving.always_inject != before
-
-
 def asks_for_another(caller: Caller) -> bool:
-    """Whether a machine asks and nobody has said yes yet."""
+    """True when a machine asks and no person has confirmed yet."""
     return caller.confirmed_by is None and not is_person(caller)
 
 
 def _needs_a_person(caller: Caller, access: Access, saving: Saving, same: Entry | None) -> bool:
-    """What always applies, or goes on doing so with other words, steers every later turn."""
+    """True for a save that needs a person: an entry that always applies, or keeps doing so with other words, steers
+    every later turn."""
     if caller.confirmed_by is not None:
         return False
     before = same is not None and same.always_inject
@@ -180,10 +172,10 @@ def _shown(saving: Saving, same: Entry | None) -> str:
 # Near-duplicates
 
 
-def _near(access: Access, saving: Saving, now: int) -> _Found:
+def _near(access: Access, saving: Saving, now: int) -> _Matches:
     """The best match that may be merged, and what is merely similar. What the save supersedes merges with nothing."""
     if not access.space.stored:
-        return _Found(None, (), 0)
+        return _Matches(None, (), 0)
     counts = access.session.sealed.store.spaces.counts(access.space.id)
     best: tuple[float, Entry] | None = None
     similar: list[tuple[float, Near]] = []
@@ -196,18 +188,18 @@ def _near(access: Access, saving: Saving, now: int) -> _Found:
             similar.append((likeness.jaccard, Near(entry.id, entry.hint, likeness.guard)))
     similar.sort(key=lambda one: -one[0])
     same = None if best is None or saving.supersedes is not None else best[1]
-    return _Found(same, tuple(near for _, near in similar[:SHOWN]), counts.seq if counts else 0)
+    return _Matches(same, tuple(near for _, near in similar[:SHOWN]), counts.seq if counts else 0)
 
 
-def _look_again(tx: Transaction, access: Access, saving: Saving, found: _Found, now: int) -> None:
+def _look_again(tx: Transaction, access: Access, saving: Saving, matches: _Matches, now: int) -> None:
     """Two who save the same at once must not make two of it: what came meanwhile is looked at before writing."""
-    if found.same is not None or saving.supersedes is not None:
+    if matches.same is not None or saving.supersedes is not None:
         return
     if not access.space.stored:
         if tx.spaces.by_name(access.session.sealed.blind_space(access.space.name)) is not None:
             raise StaleKeys(access.space.id)
         return
-    for entry in _entries(access, tx.entries, found.seq, now):
+    for entry in _entries(access, tx.entries, matches.seq, now):
         if compare(saving.hint, entry.hint).verdict in _MERGES:
             raise StaleKeys(access.space.id)
 

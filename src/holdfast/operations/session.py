@@ -11,8 +11,8 @@ from holdfast.storage.sealed_store import SealedStore
 
 
 class Session:
-    """Who calls, on which engine. While memory is off there is no engine but a reason; limits and the clock are here
-    too, because arguments are checked all the same."""
+    """The caller of one request, on an engine. While memory is off there is no engine but a reason. Limits and the
+    clock are here too, because arguments are checked all the same."""
 
     __slots__ = ("caller", "clock", "engine_or_none", "limits", "reason")
 
@@ -48,5 +48,5 @@ class Session:
         return self.engine_or_none is not None and self.engine_or_none.sealed.store.remote
 
     def acting_as(self, caller: Caller) -> Session:
-        """The same engine for another caller."""
+        """A session of another caller on this engine."""
         return Session(self.engine_or_none, caller, self.limits, self.clock, self.reason)

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
+from uuid import UUID
 
 from holdfast.contracts.rows import GrantRow
 from holdfast.contracts.storage import Job, Transaction
-from holdfast.domain.access import Op, Reason, is_own, may_share
+from holdfast.domain.access import Grant, Level, Op, Reason, is_own, may_share, parse_level, sees
+from holdfast.domain.entry import Entry
 from holdfast.domain.errors import AccessDenied, InvalidField
-from holdfast.domain.grant import Grant, Level, parse_level
-from holdfast.domain.principal import parse_grantee
+from holdfast.domain.limits import check_limit
+from holdfast.domain.partition import MODEL_VISIBLE
+from holdfast.domain.principal import Caller, parse_grantee
 from holdfast.domain.retention import Retention, Ttl, Zero
+from holdfast.operations import read
 from holdfast.operations.authorize import Access, SpaceRef, authorize
+from holdfast.operations.read import Listing
 from holdfast.operations.session import Session
 from holdfast.storage.sealed_transaction import SealedTransaction
 
 GRANTS = Retention(Zero.NONE)
+SCAN = 1_000
+_NEVER = sys.maxsize
+_NEEDS_NO_GRANT = "Neither the owner of a space nor who shares it needs a grant to it."
 
 
 @dataclass(frozen=True, slots=True)
 class Unshared:
-    """How many grants went: those asked for, and re-shares that stood on them."""
+    """Counts of removed grants: those named, and re-shares that stood on them."""
 
     revoked: int
     cascaded: int
@@ -32,25 +41,25 @@ def share(session: Session, space: SpaceRef, grantee: str, level: str, ttl: Ttl)
     """Gives at most what the caller holds, for at most as long."""
     now = session.clock()
     access = authorize(session, space, Op.SHARE, now)
-    to, asked = parse_grantee(grantee), parse_level(level)
+    to, given_level = parse_grantee(grantee), parse_level(level)
     if is_own(to, access.space) or to == session.principal:
         raise InvalidField(_NEEDS_NO_GRANT)
     if not may_share(access.decision):
         raise AccessDenied("Your access comes from a chat, a session or a system and cannot be given on.")
-    if asked > access.level:
-        raise AccessDenied(f"You hold {access.level.label} here and cannot give {asked.label}.")
+    if given_level > access.level:
+        raise AccessDenied(f"You hold {access.level.label} here and cannot give {given_level.label}.")
     wished = GRANTS.expires_us(ttl, now)
-    place = session.sealed.write_target(access.space, now)
+    target = session.sealed.write_target(access.space, now)
     me, them = session.sealed.blind(session.principal), session.sealed.blind(to)
 
     def write(tx: Transaction) -> Grant:
         sealed = SealedTransaction(session.sealed, tx, now)
-        sealed.insert_new(place)
+        sealed.insert_new(target)
         roots = _roots(tx, access, now)
         if them in roots:
             raise InvalidField(_NEEDS_NO_GRANT)
         expires = _no_longer_than_own(tx, access, wished)
-        grant = Grant(access.space.id, to, asked, session.principal, now, expires)
+        grant = Grant(access.space.id, to, given_level, session.principal, now, expires)
         replaces = any(row.granted_by == me for row in tx.grants.of(access.space.id, them))
         sealed.grant(grant)
         if replaces:
@@ -85,7 +94,7 @@ def unshare(session: Session, space: SpaceRef, grantee: str) -> Job[Unshared]:
 
 
 def grants_on(session: Session, space: SpaceRef) -> list[Grant]:
-    """Who has access to a space, for those who may share it."""
+    """Lists the grants of a space, for those who may share it."""
     now = session.clock()
     access = authorize(session, space, Op.SHARE, now)
     grants = session.sealed.grants(session.sealed.store.grants.on(access.space.id))
@@ -107,8 +116,8 @@ def _no_longer_than_own(tx: Transaction, access: Access, expires: int | None) ->
 
 
 def _roots(tx: Transaction, access: Access, now: int) -> set[bytes]:
-    """Who gives without a grant of their own: the owner; where nobody owns, the caller with such standing, and givers
-    whom nobody gave anything. To be asked before a grant is taken back, for then its holder looks like one of them."""
+    """Principals who may grant without holding a grant: the owner or, in ownerless spaces, this caller and granters
+    nobody granted to. Call it before a grant is removed: without one its holder would count as a root."""
     if access.space.owner is not None:
         return {access.session.sealed.blind(access.space.owner)}
     rows = tx.grants.on(access.space.id)
@@ -154,5 +163,60 @@ def _end(row: GrantRow) -> int:
     return _NEVER if row.expires_us is None else row.expires_us
 
 
-_NEVER = sys.maxsize
-_NEEDS_NO_GRANT = "Neither the owner of a space nor who shares it needs a grant to it."
+@dataclass(frozen=True, slots=True)
+class Preview:
+    grantee: str
+    level: str
+    holds: str | None
+    """The level they hold there by a grant now."""
+    lists: bool
+    writes: bool
+    total: int
+    """The number of entries they would see. At search level: could find, one by one, by searching for them."""
+    hidden: int
+    """The number of entries that the caller sees and they would not."""
+    entries: tuple[Entry, ...]
+    """The newest of them."""
+
+
+def preview(session: Session, space: SpaceRef, grantee: str, level: str, limit: int) -> Preview:
+    """Shows what the grantee would see, to callers who could give the level. Counts only what the caller sees."""
+    now = session.clock()
+    access = authorize(session, space, Op.SHARE, now)
+    to, given_level = parse_grantee(grantee), parse_level(level)
+    limit = check_limit(limit, session.limits.list_rows)
+    if is_own(to, access.space):
+        raise InvalidField("The owner of a space sees all of it.")
+    if not may_share(access.decision) or given_level > access.level:
+        raise AccessDenied(f"You hold {access.level.label} here and cannot give {given_level.label}.")
+    held = [grant.level for grant in session.sealed.grants_held(access.space.id, to) if grant.live(now)]
+    shown: list[Entry] = []
+    total = hidden = 0
+    for entry in _everything(session, access.space.id if access.space.stored else None):
+        # A search shows neither what a client encrypted nor what waits in quarantine.
+        is_found = given_level is not Level.SEARCH or not (entry.encrypted or entry.quarantined)
+        if is_found and sees(Caller(to), access.space, entry, now):
+            total += 1
+            if len(shown) < limit:
+                shown.append(entry)
+        else:
+            hidden += 1
+    return Preview(
+        str(to),
+        given_level.label,
+        max(held).label if held else None,
+        given_level >= Level.READ,
+        given_level >= Level.READWRITE,
+        total,
+        hidden,
+        tuple(shown),
+    )
+
+
+def _everything(session: Session, space: UUID | None) -> Iterator[Entry]:
+    cursor: str | None = None
+    while space is not None:
+        page = read.look_through(session, Listing(MODEL_VISIBLE, space, limit=SCAN, cursor=cursor))
+        yield from page
+        if (cursor := page.cursor) is None:
+            return

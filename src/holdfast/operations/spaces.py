@@ -1,4 +1,4 @@
-"""Which spaces a caller can enter, and making one to be shared."""
+"""Spaces a caller can enter, and creating a shared one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from holdfast.contracts.storage import Job, Transaction
-from holdfast.domain.access import Op, Reason
+from holdfast.domain.access import Grant, Op, Reason
 from holdfast.domain.errors import Conflict
-from holdfast.domain.grant import Grant
 from holdfast.domain.limits import check_key
 from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
 from holdfast.operations.authorize import (
@@ -33,7 +32,7 @@ FEW = 2
 
 @dataclass(frozen=True, slots=True)
 class SpaceInfo:
-    """A space as its visitor sees it: what it is, what they may do there and why."""
+    """A space as a visitor sees it, with the level and its source."""
 
     id: UUID | None
     """None until something is written there."""
@@ -44,12 +43,18 @@ class SpaceInfo:
 
 
 def list_spaces(session: Session) -> list[SpaceInfo]:
-    """The own space first, then what was made to be shared, granted, and what the circumstances open."""
-    return [_info(access) for access in accessible(session, Op.SEARCH, session.clock())]
+    """Lists the spaces a caller can enter: their own first, then those made to be shared, granted ones, and those the
+    circumstances open."""
+    spaces = []
+    for access in accessible(session, Op.SEARCH, session.clock()):
+        space, source = access.space, access.decision.reason
+        id, label = space.id if space.stored else None, "self" if source is Reason.OWN else source.value
+        spaces.append(SpaceInfo(id, space.kind.label, space.ref, access.level.label, label))
+    return spaces
 
 
 def accessible(session: Session, op: Op, now: int) -> list[Access]:
-    """Every space the caller may enter for this, but for sessions, which belong to tool code."""
+    """Every space the caller may enter for `op`, except sessions, which belong to tool code."""
     found: dict[SpaceName, Access] = {}
     candidates = _known_candidates(session, now)
     held = _grants_held(session) if len(candidates) > FEW else None
@@ -67,20 +72,13 @@ def managed_space(session: Session, ref: SpaceRef) -> Space:
 
 
 def _grants_held(session: Session) -> Held:
-    """All in one statement, live as those of a single space are."""
+    """Reads all grants of the caller in one statement."""
     held: defaultdict[UUID, list[Grant]] = defaultdict(list)
     for grant in session.sealed.grants(
         session.sealed.store.grants.to(session.sealed.blind(session.principal))
     ):
         held[grant.space].append(grant)
     return held
-
-
-def _info(access: Access) -> SpaceInfo:
-    space, source = access.space, access.decision.reason
-    label = "self" if source is Reason.OWN else source.value
-    id = space.id if space.stored else None
-    return SpaceInfo(id, space.kind.label, space.ref, access.level.label, label)
 
 
 def create_space(session: Session, ref: str) -> Job[SpaceInfo]:
@@ -90,20 +88,20 @@ def create_space(session: Session, ref: str) -> Job[SpaceInfo]:
     authorize_space(session, planned(name, now), Op.MANAGE, now)
     if session.sealed.space_named(name):
         raise Conflict(f"You have a space `{name.ref}` already.")
-    place = session.sealed.write_target(planned(name, now), now)
+    target = session.sealed.write_target(planned(name, now), now)
 
     def write(tx: Transaction) -> SpaceInfo:
         sealed = SealedTransaction(session.sealed, tx, now)
-        sealed.insert_new(place)
-        sealed.audit("create space", session.principal, place.space.id)
-        return SpaceInfo(place.space.id, name.kind.label, name.ref, "manage", "self")
+        sealed.insert_new(target)
+        sealed.audit("create space", session.principal, target.space.id)
+        return SpaceInfo(target.space.id, name.kind.label, name.ref, "manage", "self")
 
     return Job(write)
 
 
 def _known_candidates(session: Session, now: int) -> Sequence[Space]:
-    """Where a caller might get in, as of a moment ago and the last write of this process. Whether they do is decided
-    live for each; only a space that another process opened to them may take a second to show."""
+    """Spaces the caller might enter, as of a second ago at most or the last write of this process. Access is decided
+    live for each; only a space that another process opened may take a second to show."""
     if session.engine.directory is not None:
         return list(_candidates(session, now))
     who = (
@@ -113,7 +111,7 @@ def _known_candidates(session: Session, now: int) -> Sequence[Space]:
         session.caller.teams,
         tuple(session.caller.systems),
     )
-    return session.engine.candidates.of(who, lambda: list(_candidates(session, now)))
+    return session.engine.candidates.read(who, lambda: list(_candidates(session, now)))
 
 
 def _candidates(session: Session, now: int) -> Iterator[Space]:
@@ -138,12 +136,12 @@ def _candidates(session: Session, now: int) -> Iterator[Space]:
     ):
         if space := sealed.space(listed):
             yield space
-    if session.engine.directory is not None:
-        yield from _from_directory(session, now)
-
-
-def _from_directory(session: Session, now: int) -> Iterator[Space]:
-    assert session.engine.directory is not None
-    for level, kind in (("chat", SpaceKind.CHAT), ("read", SpaceKind.SYSTEM), ("manage", SpaceKind.SYSTEM)):
-        for ref in sorted(session.engine.directory.list_accessible_object_ids(session.principal, level)):
-            yield find_or_plan(session.engine, SpaceName(kind, ref), now)
+    directory = session.engine.directory
+    if directory is not None:
+        for level, kind in (
+            ("chat", SpaceKind.CHAT),
+            ("read", SpaceKind.SYSTEM),
+            ("manage", SpaceKind.SYSTEM),
+        ):
+            for ref in sorted(directory.list_accessible_object_ids(session.principal, level)):
+                yield find_or_plan(session.engine, SpaceName(kind, ref), now)

@@ -24,7 +24,7 @@ from holdfast.storage.sealed_transaction import SealedTransaction
 WORK = "sweep"
 BATCH = 500
 BATCHES = 200
-"""At most so many batches in one sweep; the next one goes on."""
+"""The most batches in one sweep; the next sweep continues."""
 
 
 def sweep(engine: Engine, batch: int = BATCH, batches: int = BATCHES) -> Swept:
@@ -36,19 +36,14 @@ def sweep(engine: Engine, batch: int = BATCH, batches: int = BATCHES) -> Swept:
     grants = engine.run_job(lambda tx: tx.grants.delete_expired(now, batch))
     receipts = engine.run_job(lambda tx: tx.receipts.delete_before(now - IDEMPOTENCY_US, batch))
     proposals = engine.run_job(lambda tx: tx.proposals.delete_before(now - PROPOSAL_REMEMBERED_US, batch))
-    _tidy(engine, batches)
+    for _ in range(batches):  # after other processes that wrote and closed soon
+        if not engine.sealed.store.tidy():
+            break
     return Swept(expired, trash, grants, receipts, proposals)
 
 
-def _tidy(engine: Engine, steps: int) -> None:
-    """For what other processes wrote that closed soon after."""
-    for _ in range(steps):
-        if not engine.sealed.store.tidy():
-            break
-
-
 class _Due(Protocol):
-    """What is to be removed: where it lies, and whether a row that was found still is."""
+    """Rows to remove. `holds` checks a row again inside the transaction."""
 
     def find(self, entries: EntryReads, limit: int, without: Sequence[UUID]) -> list[EntryAddress]: ...
     def holds(self, row: EntryRow) -> bool: ...
@@ -100,7 +95,7 @@ def _remove_all(engine: Engine, due: _Due, now: int, batch: int, batches: int) -
 def _remove(
     tx: Transaction, engine: Engine, due: _Due, now: int, by_space: Mapping[UUID, Sequence[int]]
 ) -> int:
-    """Each row is looked at again: somebody may have renewed or restored it since it was found."""
+    """Removes the rows that are still due: one may have been renewed or restored since it was found."""
     sealed = SealedTransaction(engine.sealed, tx, now)
     removed = 0
     for space, numbers in by_space.items():
@@ -112,7 +107,7 @@ def _remove(
 
 
 def _log(engine: Engine, tx: Transaction, now: int, space: UUID, numbers: Sequence[int]) -> None:
-    """Nobody asked for it, and yet the log says when an entry went."""
+    """Logs removals that no caller requested."""
     sealed = engine.sealed
     codes = [fingerprint(sealed.store_key, entry_id(space, number).bytes) for number in numbers]
     for first in range(0, len(codes), A_LINE):

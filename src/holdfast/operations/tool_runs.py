@@ -16,7 +16,6 @@ from holdfast.domain.run import (
     PIPELINE_RUNS,
     TOOL_RUNS,
     Defaults,
-    Habit,
     Ran,
     Run,
     common_findings,
@@ -32,14 +31,13 @@ from holdfast.operations.remember import MANY, Row, remember_many
 from holdfast.operations.session import Session
 
 SECONDS = 0.5
-"""How long runs are gathered before they are written."""
+"""Time for which runs are gathered before they are written."""
 
 log = logging.getLogger("holdfast.runs")
 
 
 def record(engine: Engine) -> None:
-    """Writes all that waits. Recording must never break what is recorded: what fails is logged, and tried again where
-    that may help."""
+    """Writes all queued runs. A failure is logged and retried where that may help, and never reaches the caller."""
     if not len(engine.runs) and not engine.runs.writing.locked():
         return
     with engine.runs.writing:
@@ -81,7 +79,7 @@ def _row(run: Run) -> Row:
 
 
 NEWEST = 10_000
-"""Rows that are looked at; what lies further back has nothing to add to what is usual now."""
+"""The most rows that are read; older ones say nothing about present habits."""
 NOTHING_RAN = "No tool or pipeline has run yet."
 COUNTS_ONLY = "An administrator sees what ran and how often, not what was learned from it."
 
@@ -101,21 +99,17 @@ def my_defaults(session: Session) -> Defaults:
 
 
 def defaults_of(session: Session, whose: Principal) -> Defaults:
-    """Somebody else's, for an administrator: counts alone."""
+    """Counts of another principal's runs, for an administrator."""
     authorize_own(session, Op.METADATA, session.clock())
     found = my_defaults(session.acting_as(Caller(whose)))
     return replace(
         found,
-        packs=tuple(map(_counts, found.packs)),
-        pipelines=tuple(map(_counts, found.pipelines)),
+        packs=tuple(replace(habit, inputs={}) for habit in found.packs),
+        pipelines=tuple(replace(habit, inputs={}) for habit in found.pipelines),
         common_findings=(),
         recent=(),
         note=found.note or COUNTS_ONLY,
     )
-
-
-def _counts(habit: Habit) -> Habit:
-    return replace(habit, inputs={})
 
 
 def recorded(session: Session) -> list[Run]:

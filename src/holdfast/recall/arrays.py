@@ -1,6 +1,8 @@
 """The arrays of one space that a ranking reads. Pure values. Entries are numbered 0..n-1, newest last: ties go to the
 newer entry."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,10 +11,50 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.recall.weights import DEFAULT, Constants
 from holdfast.text.analyser import analyse
 from holdfast.text.question import MONTH_TERMS, WEEKDAY_TERMS, name_terms
 from holdfast.text.traits import Role, Trait
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """Weights of words beside meaning beside chat signals; a factor of 0.1 is ten per cent."""
+
+    # Words
+    k1: float = 0.6
+    b: float = 0.5
+    hint_weight: float = 3.0
+    label_weight: float = 2.0  # tags and key
+    request_word: float = 0.5  # "list", "summarise", "mention": for the assistant, seldom in the evidence
+    speaker_term: float = 1.0
+    date_term: float = 1.0
+    # Term frequency that a short note borrows from the notes around it
+    from_previous: float = 0.1
+    from_question: float = 0.4  # more, when the previous note asks
+    from_next: float = 0.2
+    from_second_previous: float = 0.2
+    from_second_next: float = 0.1
+    # Fusion
+    meaning: float = 1.2  # weight of the vectors beside 1.0 for words
+    meaning_misled: float = 0.4  # where a name that many notes hold draws the question's vector to them
+    conversation: float = 0.6  # share of the conversation's best note
+    conversation_gathering: float = 0.2  # for a question that gathers from many conversations
+    # Factors, which add up
+    named_speaker: float = 0.1
+    named_speaker_gathering: float = 0.3
+    named_date: float = 0.3
+    asks: float = 0.1
+    answers: float = 0.1
+    length: float = 0.1
+    tells_time: float = 0.1
+    tells_time_when_asked: float = 0.2
+    standing: float = 0.2  # an instruction of the user's that holds from now on
+    pinned: float = 0.1
+    assistant: float = 0.5  # factor for notes of an assistant, unless the question is about them
+
+
+DEFAULT = Constants()
+
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float32]
@@ -67,7 +109,7 @@ class Occurrences:
     fields: Bytes
     offsets: Ints
 
-    def counted_as(self, others: Sequence[int]) -> "Occurrences":
+    def counted_as(self, others: Sequence[int]) -> Occurrences:
         """Renumbers the terms, so that the corrections of a mistyped word count as that word."""
         return replace(self, terms=np.array(others, dtype=np.int32)[self.terms])
 

@@ -11,7 +11,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from holdfast.contracts.embedder import Embedder, EmbedderBroken
+from holdfast.contracts.host import Embedder, EmbedderBroken
 from holdfast.contracts.rows import FEATURES_ONLY, FOLLOWING, DerivedRow, EntryRow, SpaceState
 from holdfast.contracts.storage import Transaction
 from holdfast.domain.entry import Entry

@@ -5,25 +5,62 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event, Lock
 from typing import TYPE_CHECKING
-from uuid import UUID
+from uuid import UUID, uuid4
 
-from holdfast.contracts.embedder import Embedder, EmbedderBroken
-from holdfast.contracts.host import Clock
+from holdfast.contracts.host import Clock, Embedder, EmbedderBroken
 from holdfast.contracts.rows import FOLLOWING, FORMER, HELD, SERVING, ModelRow
-from holdfast.contracts.storage import Transaction
+from holdfast.contracts.storage import Leases, Transaction
 from holdfast.domain.partition import MODEL_VISIBLE
 from holdfast.domain.principal import Principal
-from holdfast.recall.leases import BackgroundLeases
+from holdfast.domain.times import SECOND
 from holdfast.safety.scrub import Scrubbed
 from holdfast.storage.sealed_store import SealedStore
 
 if TYPE_CHECKING:
     from holdfast.recall.arrays import Floats
     from holdfast.recall.snapshot_cache import SnapshotCache
+
+LEASE_US = 60 * SECOND
+
+log = logging.getLogger("holdfast")
+
+Renew = Callable[[], bool]
+"""Renews a lease; returns False once another worker has it."""
+
+
+class BackgroundLeases:
+    """The leases of one process. Without a store that keeps leases, every one is granted."""
+
+    def __init__(self, leases: Leases | None, clock: Clock) -> None:
+        self._leases = leases
+        self._clock = clock
+        self._holder = uuid4().hex
+
+    @contextmanager
+    def hold(self, work: str, space: UUID) -> Iterator[Renew | None]:
+        """Gives None while another worker holds the lease. Gives the lease back at the end."""
+        leases = self._leases
+        if leases is None:
+            yield lambda: True
+            return
+
+        def renew() -> bool:
+            now = self._clock()
+            return leases.take(space, work, self._holder, now, now + LEASE_US)
+
+        if not renew():
+            yield None
+            return
+        try:
+            yield renew
+        finally:
+            leases.give_back(space, work, self._holder)
+
 
 RETRY_SECONDS = 30.0
 """Time until a broken embedder is tried again."""
@@ -32,11 +69,11 @@ PROBE = "Is anybody there?"
 
 _NOT_READ: tuple[float, ModelRow | None] = (float("-inf"), None)
 
-log = logging.getLogger("holdfast")
-
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
+    """The model that serves, and the number of entries that wait for their vector."""
+
     pending: int
     """Entries without their vector yet."""
     embedder: str | None

@@ -165,9 +165,8 @@ def join_snapshots(snapshots: Sequence[SpaceSnapshot]) -> JoinedSnapshot:
     sizes = [len(snapshot) for snapshot in snapshots]
     starts = np.cumsum(sizes) - sizes
     of_entry = np.repeat(np.arange(len(snapshots), dtype=np.int32), sizes)
-    numbers = np.concatenate(
-        [snapshot.directory.numbers[:-1] for snapshot in snapshots]
-    )  # sorted, snapshot by snapshot
+    # Sorted, snapshot by snapshot.
+    numbers = np.concatenate([snapshot.directory.numbers[:-1] for snapshot in snapshots])
     positions = np.concatenate([snapshot.directory.positions[:-1] for snapshot in snapshots]) + np.repeat(
         starts, sizes
     )
@@ -196,9 +195,8 @@ class JoinedCache:
         self.nbytes = 0
 
     def of(self, snapshots: Sequence[SpaceSnapshot]) -> JoinedSnapshot:
-        name = tuple(
-            [id(snapshot.arrays) for snapshot in snapshots]
-        )  # unique while the joined one holds them
+        # Unique while the joined one holds them.
+        name = tuple([id(snapshot.arrays) for snapshot in snapshots])
         with self._lock:
             joined = self._kept.get(name)
             if joined is not None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 
-from holdfast.contracts.index import VectorReads
+from holdfast.contracts.records import VectorReads
 from holdfast.contracts.rows import FORMER, HELD, SERVING, ModelRow
 from holdfast.contracts.storage import Transaction
 from holdfast.domain.errors import InvalidField, NotFound

@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.contracts.index import StatesAhead
+from holdfast.contracts.records import StatesAhead
 from holdfast.contracts.rows import FEATURES_ONLY, ModelRow, Visible
 from holdfast.crypto.blind import blind_label
 from holdfast.crypto.keys import DataKey
 from holdfast.domain.access import sees
-from holdfast.domain.entry import Entry
+from holdfast.domain.entry import Content, Entry
 from holdfast.domain.principal import Caller
 from holdfast.domain.space import Space
-from holdfast.recall.arrays import Bools, Floats, RankingArrays
+from holdfast.recall.arrays import Bools, Floats, Ints, RankingArrays
 from holdfast.recall.bm25 import Postings, WordScores, rarities, read_postings, score_words
 from holdfast.recall.fusion import Explanation, Ranking, common_scale, fuse
 from holdfast.recall.index import Index
@@ -26,6 +26,7 @@ from holdfast.recall.joined import JoinedSnapshot
 from holdfast.recall.snapshot import SpaceSnapshot
 from holdfast.storage.sealed_store import SealedStore
 from holdfast.text.analyser import analyse_chunk
+from holdfast.text.duplicates import HINT_COSINE
 from holdfast.text.question import Question, in_first_person, read_question
 from holdfast.text.typos import certainty, corrections, may_be_a_typo
 
@@ -42,6 +43,11 @@ JOINED_FROM = 4
 SMALL = 1_024
 JOINED = 8_192
 """Chunks of a small space, and of all spaces joined into one."""
+
+CANDIDATES = 20
+"""Near entries taken by words, and by meaning."""
+LEAST_WORDS = 1e-9
+"""Any score of words at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +129,9 @@ def filter_mask(
     for kind, value in labels:
 
         def read(keys: list[DataKey], kind: str = kind, value: str = value) -> Bools:
-            blinds = [blind_label(key, room, kind, value) for key in keys for room in visible.partitions]
+            blinds = [
+                blind_label(key, partition, kind, value) for key in keys for partition in visible.partitions
+            ]
             return index.snapshots.labelled(snapshot, blinds)
 
         masks.append(index.sealed.under_every_key(snapshot.space, read))
@@ -367,3 +375,72 @@ def newest_candidates(searched: Sequence[SearchedSpace], count: int) -> list[Can
         found += [(int(columns.updated[at]), at, each) for at in positions[-count:].tolist()]
     found.sort(key=itemgetter(0, 1), reverse=True)
     return [Candidate(each, at, int(each.snapshot.columns.numbers[at]), 0.0) for _, at, each in found[:count]]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Ranks count from 1 over all searched spaces."""
+
+    score: float
+    word_rank: int | None
+    """None for an entry without any of the question's words."""
+    vector_rank: int | None
+    """None for an entry without a vector, or with the farthest one."""
+    rank: int | None
+    """None for an entry that is no hit."""
+
+
+def placement(ranked: Sequence[RankedGroup], searched: SearchedSpace, position: int, count: int) -> Placement:
+    """Places one entry among the `count` best."""
+    ranking, at = next(
+        (each.ranking, at)
+        for each in ranked
+        if (at := each.group.position_of(searched, position)) is not None
+    )
+    return Placement(
+        float(ranking.scores[at]),
+        _rank_in([each.ranking.words for each in ranked], ranking.words[at]),
+        _rank_in([each.ranking.meaning for each in ranked], ranking.meaning[at]),
+        rank_among(best_candidates(ranked, count), searched, position) if ranking.hits[at] else None,
+    )
+
+
+def rank_among(candidates: Sequence[Candidate], searched: SearchedSpace, position: int) -> int:
+    """The entry's rank in this order, from 1."""
+    return 1 + next(
+        at
+        for at, candidate in enumerate(candidates)
+        if candidate.searched is searched and candidate.position == position
+    )
+
+
+def _rank_in(scores: Sequence[Floats], own: float) -> int | None:
+    if own <= 0.0:
+        return None
+    return 1 + sum(int(np.count_nonzero(each > own)) for each in scores)
+
+
+def near_entries(
+    index: Index, snapshot: SpaceSnapshot, content: Content, number: int | None
+) -> dict[int, float]:
+    """The numbers of the entries near this content, each with its cosine (0 without a vector). `number` is the
+    content's own entry, which is left out; None when it is not stored."""
+    position = None if number is None else snapshot.position(number)
+    if position is None and number is not None:
+        return {}
+    others = np.ones(len(snapshot), dtype=bool)
+    cosines = np.zeros(len(snapshot), dtype=np.float32)
+    if position is not None:
+        others[position] = False
+        cosines = index.snapshots.cosines_to(snapshot, position) * others
+    question = read_question(f"{content.hint} {content.text}")
+    found = index.snapshots.occurrences(snapshot, question.terms)
+    words = score_words(snapshot.arrays, read_postings(snapshot.arrays, question, found)).score * others
+    near = np.union1d(_highest(words, LEAST_WORDS), _highest(cosines, HINT_COSINE))
+    return dict(zip(snapshot.columns.numbers[near].tolist(), cosines[near].tolist(), strict=True))
+
+
+def _highest(scores: Floats, least: float) -> Ints:
+    """Positions of the highest scores, of equal ones the newer; in no stated order."""
+    best = np.argsort(scores, kind="stable")[-CANDIDATES:]
+    return best[scores[best] >= least].astype(np.int32)

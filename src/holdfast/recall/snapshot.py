@@ -15,6 +15,7 @@ from holdfast.contracts.rows import ALWAYS_INJECT, ENCRYPTED, QUARANTINED, Outli
 from holdfast.domain.ids import NUMBER_BITS
 from holdfast.domain.partition import OWNER_ONLY_IN_USER_SPACES
 from holdfast.recall.arrays import (
+    DEFAULT,
     NO_DAY,
     NOBODY,
     Bools,
@@ -24,8 +25,7 @@ from holdfast.recall.arrays import (
     neighbours,
     prepare_arrays,
 )
-from holdfast.recall.vector_matrix import Matrix
-from holdfast.recall.weights import DEFAULT
+from holdfast.recall.cosine import Matrix
 from holdfast.storage.features import NEVER, NO_CONVERSATION, Features
 from holdfast.text.traits import role_of
 
@@ -219,7 +219,7 @@ def new_columns(
         return np.fromiter(values, dtype=kind, count=len(rows))
 
     def conversation(row: OutlineRow, own: Features) -> int:
-        """Numbers conversations by room, and in a private room by owner: its notes lend nothing to others."""
+        """Numbers conversations by partition, and in a private partition by owner: its notes lend nothing to others."""
         if own.conversation == NO_CONVERSATION:
             return NOBODY
         owner = row.owner if row.partition in OWNER_ONLY_IN_USER_SPACES else b""

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import numpy as np
 
-from holdfast.contracts.index import WordTableReads
+from holdfast.contracts.records import WordTableReads
 from holdfast.contracts.rows import (
     FEATURES_ONLY,
     PLACE_FIELD_SHIFT,
@@ -42,7 +42,7 @@ WORD_BYTES = 200
 """Memory for one cached word besides its occurrences."""
 _NO_PLACES = np.zeros(0, dtype=np.int64)
 MOST_PARTS = 16
-"""Parts cached of one snapshot: one for each set of rooms, and for each viewer where rooms are private."""
+"""Parts cached of one snapshot: one for each set of partitions, and for each viewer where partitions are private."""
 _OFFSET_MASK = (1 << PLACE_FIELD_SHIFT) - 1
 _FIELD_MASK = (1 << (PLACE_NUMBER_SHIFT - PLACE_FIELD_SHIFT)) - 1
 _FIELDS = np.zeros(_FIELD_MASK + 1, dtype=np.uint8)
@@ -109,7 +109,7 @@ class SnapshotCache:
         """Memory of all snapshots together."""
 
     def of(self, space: UUID, model: int, dimensions: int) -> SpaceSnapshot:
-        """The space as it is committed now, with every room of it."""
+        """The space as it is committed now, with every partition."""
         return self._follow_up(space, model, dimensions).snapshot
 
     def shown(self, visible: Visible, serving: ModelRow | None) -> SpaceSnapshot:
@@ -150,14 +150,14 @@ class SnapshotCache:
         return self._part(kept, visible)
 
     def _part(self, kept: _CachedSpace, visible: Visible) -> SpaceSnapshot:
-        rooms = visible.partitions, visible.private, visible.viewer if visible.private else b""
-        part = kept.parts.get(rooms)
+        viewpoint = visible.partitions, visible.private, visible.viewer if visible.private else b""
+        part = kept.parts.get(viewpoint)
         if part is None or not part.since <= visible.now < part.until:
             part = _visible_part(kept.snapshot, visible)
             with self._lock:
                 if len(kept.parts) >= MOST_PARTS:
                     kept.parts.clear()
-                kept.parts[rooms] = part
+                kept.parts[viewpoint] = part
                 self._weigh(kept)
         return part.snapshot
 

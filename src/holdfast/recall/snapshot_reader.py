@@ -11,6 +11,7 @@ import numpy as np
 from holdfast.contracts.rows import FEATURES_ONLY, DerivedRow, EntryRow, OutlineRow, SpaceState
 from holdfast.crypto.sealing import unseal_derived
 from holdfast.recall.arrays import NOBODY
+from holdfast.recall.cosine import Matrix
 from holdfast.recall.snapshot import (
     NO_STATE,
     Columns,
@@ -21,7 +22,6 @@ from holdfast.recall.snapshot import (
     new_columns,
     with_columns,
 )
-from holdfast.recall.vector_matrix import Matrix
 from holdfast.storage.features import Features, features_of, unpack_features
 from holdfast.storage.sealed_store import SealedStore
 

@@ -10,7 +10,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.contracts.index import WordTableReads
+from holdfast.contracts.records import WordTableReads
 from holdfast.contracts.rows import PLACE_FIELD_SHIFT, PLACE_NUMBER_SHIFT, WordTableRow
 
 Longs = NDArray[np.int64]

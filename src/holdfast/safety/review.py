@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.domain.entry import Content
 from holdfast.domain.errors import InvalidField, LiveState
-from holdfast.domain.key import is_made
+from holdfast.domain.ids import is_made
 from holdfast.domain.profile import Profile
 from holdfast.safety.advice import LESS_TRUSTED, SENTENCES, Action, Advice, Code, action, advised, doubts
 from holdfast.safety.prompt_injection import claims_authority

@@ -21,7 +21,7 @@ from holdfast.safety.secret_patterns import (
 )
 
 Redactions = tuple[tuple[str, int], ...]
-"""How many secrets of each kind were taken out, by kind."""
+"""The number of secrets of each kind that were taken out."""
 
 
 @dataclass(slots=True)
@@ -44,7 +44,8 @@ def scrub(text: str, *, cards: bool = False) -> Scrubbed:
     spans = _merged(spans)
     found: dict[str, int] = {}
     for scan in range(1, _MAX_SCANS):
-        whole = scan >= _WHOLE_RUNS_FROM or _is_crowd(spans, text)
+        is_crowd = len(spans) > _CROWD and len(spans) * _CROWDED > len(text)
+        whole = scan >= _WHOLE_RUNS_FROM or is_crowd
         text, marks = _replaced(text, _whole_runs(text, spans) if whole else spans, found)
         spans = _merged(_beside(text, marks, cards))
         if not spans:
@@ -86,7 +87,9 @@ def _spans(text: str, cards: bool) -> list[Span]:
             spans += private_keys(text)
     if "://" in text:
         spans += url_passwords(text)
-    lowered = _lowered(text)
+    lowered = text.lower()
+    if len(lowered) != len(text):  # İ alone would become two characters
+        lowered = text.replace("İ", "i").lower()
     for stem in _STEMS if lowered.isascii() else _STEMS + _FAR_STEMS:
         if stem in lowered:
             spans += headers(text, lowered)
@@ -95,10 +98,6 @@ def _spans(text: str, cards: bool) -> list[Span]:
     if cards:
         spans += card_numbers(text)
     return spans
-
-
-def _is_crowd(spans: list[Span], text: str) -> bool:
-    return len(spans) > _CROWD and len(spans) * _CROWDED > len(text)
 
 
 def _replaced(text: str, spans: list[Span], found: dict[str, int]) -> tuple[str, list[Span]]:
@@ -170,9 +169,3 @@ def _merged(spans: list[Span]) -> list[Span]:
         else:
             merged.append(span)
     return merged
-
-
-def _lowered(text: str) -> str:
-    """Returns lower case of the same length; İ alone would become two characters."""
-    lowered = text.lower()
-    return lowered if len(lowered) == len(text) else text.replace("İ", "i").lower()

@@ -7,15 +7,18 @@ from holdfast.contracts.rows import IndexText
 from holdfast.crypto.blind import BLOCK_BYTES, blind_digests, term_digest, written
 from holdfast.crypto.keys import DataKey
 from holdfast.domain.entry import Content
-from holdfast.domain.key import is_made
+from holdfast.domain.ids import is_made
 from holdfast.text.analyser import analyse, analyse_chunk
 from holdfast.text.traits import chunks
 
 Words = tuple[IndexText, int]
 """The word index of one entry, and its number of terms."""
+NOT_INDEXED: Words = (IndexText("", "", "", ""), 0)
 KNOWN_WORDS = 32_768
 _LONG_WORD = 32
 _SHORT_WORD = 5
+_WORDS_OF_KEY = str.maketrans("/_-.:", "     ")
+"""Splits a key into words: the whole key is found by name, and is never a known word to the analyser."""
 
 
 class _Digests(BoundedCache[str, bytes]):
@@ -42,13 +45,8 @@ def label_terms(content: Content) -> tuple[list[str], list[str], list[str]]:
     return (
         analyse(content.hint) if content.hint else [],
         analyse(" ".join(content.tags)) if content.tags else [],
-        [] if is_made(content.key) else analyse(_words_of_key(content.key)),
+        [] if is_made(content.key) else analyse(content.key.translate(_WORDS_OF_KEY)),
     )
-
-
-def _words_of_key(key: str) -> str:
-    """A key split into words: the whole key is found by name, and is never a known word to the analyser."""
-    return key.replace("/", " ").replace("_", " ").replace("-", " ").replace(".", " ").replace(":", " ")
 
 
 def index_text(key: DataKey, content: Content) -> Words:
@@ -56,7 +54,7 @@ def index_text(key: DataKey, content: Content) -> Words:
     of words; each chunk of the body apart, so that a position still tells its chunk."""
     hint = _digests(content.hint) if content.hint else b""
     tags = _digests(" ".join(content.tags)) if content.tags else b""
-    name = b"" if is_made(content.key) else _digests(_words_of_key(content.key))
+    name = b"" if is_made(content.key) else _digests(content.key.translate(_WORDS_OF_KEY))
     parts = [hint, tags, name, *map(_digests, chunks(content.text))]
     blinds, start, fields = blind_digests(key, b"".join(parts)), 0, []
     for digests in parts:

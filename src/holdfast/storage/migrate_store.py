@@ -13,7 +13,6 @@ from holdfast.contracts.rows import (
     AuditRow,
     DerivedRow,
     EntryRow,
-    KeyUse,
     NameRow,
     ReceiptRow,
     RevisionRow,
@@ -54,7 +53,7 @@ def move(source: SealedStore, target: Store, progress: Progress | None = None) -
     target.write(partial(_put_store, source=source.store))
     _drop_other_models(source.store, target)
     for names in _names(source.store):
-        target.write(partial(_put_names, rows=names))
+        _put_all(target, names, lambda tx, row: tx.names.put(*row))
     over = 0
     for space in _spaces(source.store):
         if _found(target, space.row.id) != space:
@@ -137,27 +136,28 @@ def _put_store(tx: Transaction, source: Store) -> None:
         tx.copies.put_model(model)
 
 
-def _put_names(tx: Transaction, rows: Sequence[NameRow]) -> None:
-    for row in rows:
-        tx.names.put(*row)
+def _put_all(target: Store, rows: Sequence[Row], put: Callable[[Transaction, Row], object]) -> None:
+    """Puts these rows in one transaction."""
+
+    def job(tx: Transaction) -> None:
+        for row in rows:
+            put(tx, row)
+
+    if rows:
+        target.write(job)
 
 
 def _drop_other_models(source: Store, target: Store) -> None:
     """Drops models that the source no longer has since an earlier move."""
     known = {model.model for model in source.models.all()}
-    for model in target.models.all():
-        if model.model not in known:
-            while target.write(partial(_drop_derived, model=model.model)) == PAGE:
-                pass
-            target.write(partial(_drop_model, model=model.model))
+    for model in [model.model for model in target.models.all() if model.model not in known]:
+        while target.write(partial(_drop_derived, model=model)) == PAGE:
+            pass
+        _put_all(target, [model], lambda tx, model: tx.models.delete(model))
 
 
 def _drop_derived(tx: Transaction, model: int) -> int:
     return tx.derived.drop_model(model, PAGE)
-
-
-def _drop_model(tx: Transaction, model: int) -> None:
-    tx.models.delete(model)
 
 
 def _move_uses(source: Store, target: Store) -> None:
@@ -166,43 +166,24 @@ def _move_uses(source: Store, target: Store) -> None:
     for key in source.keys.most_used(_ALL_KEYS):
         more = key.uses - there.get((key.space, key.key_id), 0)
         if more > 0:
-            target.write(partial(_add_uses, key=key, more=more))
-
-
-def _add_uses(tx: Transaction, key: KeyUse, more: int) -> None:
-    tx.keys.add_uses(key.space, key.key_id, more)
+            _put_all(target, [(key.space, key.key_id, more)], lambda tx, use: tx.keys.add_uses(*use))
 
 
 def _move_receipts(source: Store, target: Store) -> None:
     """Replaces all receipts: they live for a day, and no counter shows their changes."""
-    while target.write(_drop_receipts):
+    while target.write(lambda tx: tx.receipts.delete_before(_AFTER_ALL_TIME, PAGE)):
         pass
     for receipts in _receipts(source):
-        target.write(partial(_put_receipts, rows=receipts))
-
-
-def _drop_receipts(tx: Transaction) -> int:
-    return tx.receipts.delete_before(_AFTER_ALL_TIME, PAGE)
-
-
-def _put_receipts(tx: Transaction, rows: Sequence[ReceiptRow]) -> None:
-    for row in rows:
-        tx.receipts.put(row)
+        _put_all(target, receipts, lambda tx, row: tx.receipts.put(row))
 
 
 def _move_audit(source: Store, target: Store) -> None:
-    """Copies the lines after those that the target has."""
+    """Copies the lines after those that the target has. The code is right once the last line is there."""
     position = sum(len(page) for page in _audit(target))
     code = source.audit.head().code
     while lines := source.audit.after(position, PAGE):
-        target.write(partial(_put_audit, rows=lines, code=code))
+        _put_all(target, lines, lambda tx, row: tx.audit.append(row, code))
         position += len(lines)
-
-
-def _put_audit(tx: Transaction, rows: Sequence[AuditRow], code: bytes) -> None:
-    """Appends lines; the code is right once the last one is there."""
-    for row in rows:
-        tx.audit.append(row, code)
 
 
 # Pages
@@ -251,8 +232,8 @@ def move_space(source: SealedStore, target: Store, space: WholeSpace) -> Iterato
         _bring_revisions(target, id, revisions)
     for model in store.models.all():
         reached = store.derived.progress(model.model, id)
-        target.write(partial(_put_progress, space=id, model=model.model, reached=reached))
-    target.write(partial(_end, space=space))
+        _put_all(target, [(model.model, id, reached)], lambda tx, progress: tx.derived.advance(*progress))
+    target.write(lambda tx: tx.copies.put_space(space))
 
 
 def same_access(source: Store, target: Store, space: UUID) -> bool:
@@ -283,10 +264,6 @@ def _begin(tx: Transaction, source: Store, space: WholeSpace) -> None:
     nothing = space.counts._replace(seq=0, entries=0, indexed=0, length=0)
     tx.copies.put_space(WholeSpace(space.row, nothing, SpaceState(0, 0, 0)))
     put_access(tx, source, space.row.id)
-
-
-def _end(tx: Transaction, space: WholeSpace) -> None:
-    tx.copies.put_space(space)
 
 
 # What an earlier try has brought
@@ -341,46 +318,28 @@ def _bring_revisions(target: Store, space: UUID, rows: Sequence[RevisionRow]) ->
     before = rows[0].number, rows[0].revision - 1
     there = set(target.copies.revisions(space, before, PAGE))
     missing = [row for row in rows if row not in there]
-    if missing:
-        target.write(partial(_put_revisions, space=space, rows=missing))
-
-
-def _put_revisions(tx: Transaction, space: UUID, rows: Sequence[RevisionRow]) -> None:
-    for row in rows:
-        tx.entries.add_revision(space, row)
+    _put_all(target, missing, lambda tx, row: tx.entries.add_revision(space, row))
 
 
 def _bring_derived(
     source: Store, target: Store, space: UUID, keys: SpaceKeys, numbers: Sequence[int]
 ) -> None:
+    """Copies missing derived rows; those that do not open are derived again later."""
     compared_there = target.vectors is not None
     for model in source.models.all():
         there = set(map(_made_from, target.derived.of(space, model.model, numbers)))
-        ours = source.derived.of(space, model.model, numbers)
-        missing = [row for row in ours if _made_from(row) not in there]
-        if missing:
-            put = partial(_put_derived, space=space, keys=keys, rows=missing, compared_there=compared_there)
-            target.write(put)
+        carried = []
+        for row in source.derived.of(space, model.model, numbers):
+            key = keys.get(row.key_id)
+            if key is not None and _made_from(row) not in there:
+                carried.append(reseal_features(key, key, row, compared_there=compared_there))
+        opened = [row for row in carried if row is not None]
+        _put_all(target, opened, lambda tx, row: tx.derived.put(space, row))
 
 
 def _made_from(row: DerivedRow) -> tuple[int, int, int]:
     """The identity of a derived row without its seal, which differs between stores."""
     return row.number, row.revision, row.key_id
-
-
-def _put_derived(
-    tx: Transaction, space: UUID, keys: SpaceKeys, rows: Sequence[DerivedRow], compared_there: bool
-) -> None:
-    """Copies derived rows; those that do not open are derived again later."""
-    for row in rows:
-        key = keys.get(row.key_id)
-        carried = None if key is None else reseal_features(key, key, row, compared_there=compared_there)
-        if carried is not None:
-            tx.derived.put(space, carried)
-
-
-def _put_progress(tx: Transaction, space: UUID, model: int, reached: int) -> None:
-    tx.derived.advance(model, space, reached)
 
 
 # Pages

@@ -21,7 +21,7 @@ from holdfast.contracts.rows import (
 from holdfast.crypto.blind import blind_label, blind_marks, mark_head, row_code
 from holdfast.crypto.keys import DataKey
 from holdfast.crypto.sealing import seal, unseal
-from holdfast.domain.agent import ALL_OFF, ALL_ON, AgentSettings
+from holdfast.domain.access import ALL_OFF, ALL_ON, AgentSettings
 from holdfast.domain.entry import TEXT, Change, Content, Entry, Provenance, Revision, Source
 from holdfast.domain.errors import InvalidField
 from holdfast.domain.file import folded

@@ -27,10 +27,9 @@ from holdfast.contracts.storage import EntryReads, GrantReads, Store
 from holdfast.crypto.blind import blind_label, blind_name, fingerprint
 from holdfast.crypto.keys import DataKey, Master
 from holdfast.crypto.sealing import seal_blob, unseal_blob
-from holdfast.domain.agent import AgentSettings
+from holdfast.domain.access import AgentSettings, Grant, Level
 from holdfast.domain.entry import Entry, Revision
 from holdfast.domain.errors import InvalidField, Locked
-from holdfast.domain.grant import Grant, Level
 from holdfast.domain.partition import OWNER_ONLY_IN_USER_SPACES, Partition
 from holdfast.domain.principal import Principal, PrincipalKind
 from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
@@ -239,19 +238,16 @@ class SealedStore:
     def open_space(self, row: SpaceRow) -> Space:
         """Opens a space. The cache goes by the whole row, so that a row changed in any column is opened again."""
         space = self._opened.get(row)
-        if space is None:
-            space = self._opened[row] = self._open_space(row)
-        return space
-
-    def _open_space(self, row: SpaceRow) -> Space:
+        if space is not None:
+            return space
         plain = unseal_blob(self.store_key, _space_purpose(row), row.sealed)
         if plain is None:
             raise Locked("The name of this space does not open with the configured key.")
         ref, owner = json.loads(plain)
         principal = None if owner is None else Principal(PrincipalKind(owner[0]), owner[1])
-        return Space(
-            row.id, SpaceName(SpaceKind(row.kind), ref, principal), row.created_us, listed=row.listed
-        )
+        name = SpaceName(SpaceKind(row.kind), ref, principal)
+        space = self._opened[row] = Space(row.id, name, row.created_us, listed=row.listed)
+        return space
 
     def grants(self, rows: Sequence[GrantRow]) -> list[Grant]:
         """Opens grants, without those that were changed in the file or name nobody known."""
@@ -293,12 +289,9 @@ class SealedStore:
             raise Locked
         return [self.open_row(keys, row) for row in reads.by_key(visible, keys.blinds(namespace, key))]
 
-    def by_number(
-        self, visible: Visible, number: int, *, trashed: bool = False, reads: EntryReads | None = None
-    ) -> OpenedRow | None:
-        reads, keys = reads or self.store.entries, self.keyring.of(visible.space)
-        find = reads.trashed_by_number if trashed else reads.by_number
-        row = find(visible, number)
+    def by_number(self, visible: Visible, number: int) -> OpenedRow | None:
+        keys = self.keyring.of(visible.space)
+        row = self.store.entries.by_number(visible, number)
         return None if row is None else self.open_row(keys, row)
 
     def open_row(self, keys: SpaceKeys, row: EntryRow) -> OpenedRow:

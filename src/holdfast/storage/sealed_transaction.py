@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from holdfast.contracts.rows import (
@@ -12,7 +13,6 @@ from holdfast.contracts.rows import (
     STORE,
     EntryRow,
     GrantRow,
-    IndexText,
     KeyRow,
     ReceiptRow,
     RevisionRow,
@@ -20,18 +20,17 @@ from holdfast.contracts.rows import (
 )
 from holdfast.contracts.storage import Transaction
 from holdfast.crypto.blind import blind_key, blind_name, fingerprint
-from holdfast.crypto.keys import DataKey
 from holdfast.crypto.sealing import seal_blob, unseal_blob
+from holdfast.domain.access import Grant
 from holdfast.domain.entry import Content, Entry, Revision
 from holdfast.domain.errors import Conflict, Locked, Quota
-from holdfast.domain.grant import Grant
 from holdfast.domain.ids import new_number, split_entry_id
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Principal
 from holdfast.domain.retention import IDEMPOTENCY_US
 from holdfast.domain.space import SpaceKind
 from holdfast.storage.audit_chain import add_line
-from holdfast.storage.index_terms import Words, index_text
+from holdfast.storage.index_terms import NOT_INDEXED, Words, index_text
 from holdfast.storage.keyring import StaleKeys
 from holdfast.storage.row_codec import (
     State,
@@ -46,13 +45,13 @@ from holdfast.storage.row_codec import (
 from holdfast.storage.sealed_store import OpenedRow, SealedStore, WriteTarget
 
 
+@dataclass(slots=True, eq=False)
 class SealedTransaction:
-    def __init__(self, sealed: SealedStore, tx: Transaction, now: int) -> None:
-        self._sealed = sealed
-        self.tx = tx
-        self.now = now
-        self._ahead: dict[_Own, EntryRow | None] = {}
-        self._inserted: tuple[UUID, ...] = ()
+    _sealed: SealedStore
+    tx: Transaction
+    now: int
+    _ahead: dict[_Own, EntryRow | None] = field(default_factory=dict, init=False)
+    _inserted: tuple[UUID, ...] = field(default=(), init=False)
 
     # Spaces
 
@@ -183,8 +182,9 @@ class SealedTransaction:
         words: Words | None = None,
         created_us: int | None = None,
     ) -> Entry:
+        """Adds an entry. `words` is its row of the word index, where that was made before under this key."""
         key = target.key
-        text, length = _index_text(key, content, words, indexed=indexed)
+        text, length = (words or index_text(key, content)) if indexed else NOT_INDEXED
         seq = self._advance(target, 1, int(length > 0), length, cap)
         name = target.space.name
         guest = 0 if name.owner == owner and name.kind is not SpaceKind.SHARED else GUEST
@@ -209,7 +209,7 @@ class SealedTransaction:
         row = seal_entry(key, row, owner, content)
         while not self.tx.entries.insert(target.space.id, row):
             row = seal_entry(key, row._replace(number=new_number()), owner, content)
-        if text is not None:
+        if length:
             self.tx.terms.put(target.space.id, row.number, text, replaces=False)
         return entry_of(target.space.id, row, owner, content)
 
@@ -226,7 +226,7 @@ class SealedTransaction:
         words: Words | None = None,
     ) -> Entry:
         entry, old, key = self._opened(head), head.row, target.key
-        text, length = _index_text(key, content, words, indexed=indexed)
+        text, length = (words or index_text(key, content)) if indexed else NOT_INDEXED
         indexed_more = int(length > 0) - int(old.length > 0)
         seq = self._advance(target, 0, indexed_more, length - old.length, None)
         revision = old.revision + 1
@@ -250,7 +250,7 @@ class SealedTransaction:
         if revision > keep:
             self.tx.entries.prune(target.space.id, old.number, below=revision - keep + 1)
             self.tx.erase(wait=False)
-        if text is not None:
+        if length:
             self.tx.terms.put(target.space.id, old.number, text, replaces=old.length > 0)
         elif old.length:
             self.tx.terms.drop(target.space.id, [old.number])
@@ -470,17 +470,6 @@ class SealedTransaction:
         if head.entry is None:
             raise Locked
         return head.entry
-
-
-def _index_text(
-    key: DataKey, content: Content, words: Words | None, *, indexed: bool
-) -> tuple[IndexText | None, int]:
-    """Returns the row of the word index, None for an entry without a term, and the number of terms. `words` is this
-    pair where it was made before under this key."""
-    if not indexed:
-        return None, 0
-    text, length = words or index_text(key, content)
-    return text if length else None, length
 
 
 def receipt_key(sealed: SealedStore, key: str) -> bytes:

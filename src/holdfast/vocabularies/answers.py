@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from holdfast.domain.access import Grant
 from holdfast.domain.context import Context
 from holdfast.domain.errors import ConfirmationRequired, HoldfastError, family
-from holdfast.domain.grant import Grant
 from holdfast.operations.audit import Reading
 from holdfast.operations.edit import Edited, Replaced
 from holdfast.operations.results import Forgotten, Outcome, Remembered, Similar, WhyNot

@@ -30,7 +30,7 @@ from holdfast.operations.notes import NoteInput
 from holdfast.operations.remember import remember
 from holdfast.operations.session import Session
 from holdfast.storage.sealed_store import Filter
-from holdfast.vocabularies.agents import with_default_ttl
+from holdfast.vocabularies.administration import with_default_ttl
 from holdfast.vocabularies.approvals import refuse_unattended_model
 from holdfast.vocabularies.call import Vocabulary, call
 from holdfast.vocabularies.encoding import TEXT, Schema, single
@@ -38,7 +38,7 @@ from holdfast.vocabularies.fields import NO_NUL, Field, name_under
 from holdfast.vocabularies.rules import way
 
 ROOT = "/memories"
-ROOM = (Partition.STORES,)
+PARTITIONS = (Partition.STORES,)
 PAGE = 1_000
 MOST_LINES = 999_999
 WIDTH = len(str(MOST_LINES))
@@ -46,7 +46,7 @@ LEVELS = 2
 AROUND = 2
 """Lines shown before and after a changed one."""
 FOLDER_BYTES = 4_096
-"""What a folder is said to take, as on most disks."""
+"""Size shown for a folder, as on most disks."""
 COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 PATH = TEXT | {"pattern": f"^{ROOT}"}
 FILE = TEXT | {"pattern": f"^{ROOT}/*[^/]"}
@@ -93,55 +93,48 @@ class AnthropicCalls(Vocabulary):
             path=path, file_text=file_text, old_str=old_str, new_str=new_str, insert_text=insert_text,
             old_path=old_path, new_path=new_path,
         )  # fmt: skip
-        _check_line(insert_line)
+        if insert_line is not None and (not isinstance(insert_line, int) or isinstance(insert_line, bool)):
+            raise InvalidField("`insert_line` is a whole number.")
         match command:
             case "view":
-                place = _place(path)
-                return _view(tree, place, lines)
+                return _view(tree, _parse_path(path), lines)
             case "create":
-                place, text = _place(path), _text("file_text", file_text)
-                return _create(tree, place, text)
+                return _create(tree, _parse_path(path), _text("file_text", file_text))
             case "str_replace":
-                place, old = _place(path), _text("old_str", old_str)
+                address, old = _parse_path(path), _text("old_str", old_str)
                 new = "" if new_str is None else _text("new_str", new_str)
-                return _replace(tree, place, old, new)
+                return _replace(tree, address, old, new)
             case "insert":
-                place, text = _place(path), _text("insert_text", insert_text)
+                address, text = _parse_path(path), _text("insert_text", insert_text)
                 if insert_line is None:
                     raise MissingField("`insert_line` is required: a whole number.")
-                line = insert_line
-                return _insert(tree, place, line, text)
+                return _insert(tree, address, insert_line, text)
             case "delete":
-                place = _place(path)
+                address = _parse_path(path)
                 refuse_unattended_model(self._session)
-                return _delete(tree, place)
+                return _delete(tree, address)
             case "rename":
-                old_place, new_place = _place(old_path, "old_path"), _place(new_path, "new_path")
-                return _rename(tree, old_place, new_place)
+                return _rename(tree, _parse_path(old_path, "old_path"), _parse_path(new_path, "new_path"))
             case _:
                 raise InvalidField(f"Unknown command: {command}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """A path as it was said, and the key it means; the folder /memories itself has none."""
+class _Path:
+    """A path as it was given, and its key; the folder /memories itself has none."""
 
-    said: str
+    path: str
     key: str
 
 
-def _place(path: object, name: str = "path") -> _Place:
-    said = _text(name, path)
-    if not said.startswith(ROOT):
-        raise InvalidField(f"Path must start with {ROOT}, got: {said}")
-    whole = posixpath.normpath(f"{ROOT}/{said.removeprefix(ROOT).lstrip('/')}")
+def _parse_path(value: object, name: str = "path") -> _Path:
+    path = _text(name, value)
+    if not path.startswith(ROOT):
+        raise InvalidField(f"Path must start with {ROOT}, got: {path}")
+    whole = posixpath.normpath(f"{ROOT}/{path.removeprefix(ROOT).lstrip('/')}")
     if whole != ROOT and not whole.startswith(f"{ROOT}/"):
-        raise InvalidField(f"Path {said} would escape {ROOT} directory")
-    return _Place(said, whole.removeprefix(ROOT).lstrip("/"))
-
-
-def _leads_to(key: str) -> bool:
-    return posixpath.normpath(f"{ROOT}/{key}") == f"{ROOT}/{key}"
+        raise InvalidField(f"Path {path} would escape {ROOT} directory")
+    return _Path(path, whole.removeprefix(ROOT).lstrip("/"))
 
 
 def _text(name: str, value: object) -> str:
@@ -152,16 +145,11 @@ def _text(name: str, value: object) -> str:
     return value
 
 
-def _check_texts(**said: object) -> None:
-    """Also what a command has no use for: what is no text is a mistake whoever reads it."""
-    for name, text in said.items():
+def _check_texts(**arguments: object) -> None:
+    """Checks every argument, also one the command has no use for."""
+    for name, text in arguments.items():
         if text is not None:
             _text(name, text)
-
-
-def _check_line(line: object) -> None:
-    if line is not None and (not isinstance(line, int) or isinstance(line, bool)):
-        raise InvalidField("`insert_line` is a whole number.")
 
 
 def _range(lines: object) -> tuple[int, int] | None:
@@ -182,17 +170,19 @@ class _Tree:
         if key != key.strip() or not key:  # keys are kept without space around them, so this one is nobody's
             return None
         try:
-            return read.get(self.session, EntryName(key, partitions=ROOM))
+            return read.get(self.session, EntryName(key, partitions=PARTITIONS))
         except NotFound:
             return None
 
     def under(self, key: str, page: int = PAGE) -> Iterator[Entry]:
-        """Every file below a folder. A key that other vocabularies made and no path leads to is none."""
-        wanted, cursor = Filter("", f"{key}/" if key else ""), None
+        """Every file below a folder. Keys of other vocabularies that no path leads to are left out."""
+        below, cursor = Filter("", f"{key}/" if key else ""), None
         while True:
-            listing = read.Listing(ROOM, None, wanted, page, cursor)
+            listing = read.Listing(PARTITIONS, None, below, page, cursor)
             found = read.list_entries(self.session, listing)
-            yield from (entry for entry in found if _leads_to(entry.key))
+            yield from (
+                one for one in found if posixpath.normpath(f"{ROOT}/{one.key}") == f"{ROOT}/{one.key}"
+            )
             if (cursor := found.cursor) is None:
                 return
 
@@ -202,65 +192,67 @@ class _Tree:
     def exists(self, key: str) -> bool:
         return self.file(key) is not None or self.is_folder(key)
 
-    def require_file(self, place: _Place) -> Entry:
-        entry = self.file(place.key)
+    def require_file(self, address: _Path) -> Entry:
+        entry = self.file(address.key)
         if entry is not None:
             return entry
-        if self.is_folder(place.key):
-            raise InvalidField(f"The path {place.said} is not a file.")
-        raise NotFound(f"The path {place.said} does not exist. Please provide a valid path.")
+        if self.is_folder(address.key):
+            raise InvalidField(f"The path {address.path} is not a file.")
+        raise NotFound(f"The path {address.path} does not exist. Please provide a valid path.")
 
-    def refuse_new(self, place: _Place) -> None:
-        """Where no file can be: inside another one, and under a name that would be kept as another."""
-        if place.key != place.key.strip():
-            raise InvalidField(f"The name of {place.said} must not begin or end with space.")
-        parts = place.key.split("/")
+    def refuse_new(self, address: _Path) -> None:
+        """Refuses a path where no file can be: inside another file, or with a name that would be stored as another."""
+        if address.key != address.key.strip():
+            raise InvalidField(f"The name of {address.path} must not begin or end with space.")
+        parts = address.key.split("/")
         for depth in range(1, len(parts)):
             if self.file("/".join(parts[:depth])) is not None:
                 raise Conflict(f"The path {ROOT}/{'/'.join(parts[:depth])} is not a directory.")
 
 
-def _view(tree: _Tree, place: _Place, lines: tuple[int, int] | None) -> str:
-    entry = tree.file(place.key)
+def _view(tree: _Tree, address: _Path, lines: tuple[int, int] | None) -> str:
+    entry = tree.file(address.key)
     if entry is not None:
-        return _numbered_file(place, entry, lines)
-    if tree.is_folder(place.key):
-        return _listed(tree, place)
-    raise NotFound(f"The path {place.said} does not exist. Please provide a valid path.")
+        return _numbered_file(address, entry, lines)
+    if tree.is_folder(address.key):
+        return _listed(tree, address)
+    raise NotFound(f"The path {address.path} does not exist. Please provide a valid path.")
 
 
-def _numbered_file(place: _Place, entry: Entry, wanted: tuple[int, int] | None) -> str:
-    lines, first = _content(place, entry).split("\n"), 1
+def _numbered_file(address: _Path, entry: Entry, line_range: tuple[int, int] | None) -> str:
+    lines, first = _content(address, entry).split("\n"), 1
     if len(lines) > MOST_LINES:
-        raise TooLarge(f"File {place.said} exceeds maximum line limit of {MOST_LINES:,} lines.")
-    if wanted is not None:
-        first, last = max(1, wanted[0]), wanted[1]
+        raise TooLarge(f"File {address.path} exceeds maximum line limit of {MOST_LINES:,} lines.")
+    if line_range is not None:
+        first, last = max(1, line_range[0]), line_range[1]
         lines = lines[first - 1 : len(lines) if last == -1 else last]
-    return f"Here's the content of {place.said} with line numbers:\n{_numbered(lines, first)}"
+    return f"Here's the content of {address.path} with line numbers:\n{_numbered(lines, first)}"
 
 
 def _numbered(lines: Sequence[str], first: int) -> str:
     return "\n".join(f"{number:>{WIDTH}}\t{line}" for number, line in enumerate(lines, first))
 
 
-def _content(place: _Place, entry: Entry) -> str:
+def _content(address: _Path, entry: Entry) -> str:
     if not entry.content.is_text:
-        raise NotText(f"Unsupported file type for {place.said}")
+        raise NotText(f"Unsupported file type for {address.path}")
     return entry.text
 
 
-def _listed(tree: _Tree, place: _Place) -> str:
+def _listed(tree: _Tree, address: _Path) -> str:
     folder: dict[str, Any] = {}
-    skip = len(place.key) + 1 if place.key else 0
-    for entry in tree.under(place.key):
+    skip = len(address.key) + 1 if address.key else 0
+    for entry in tree.under(address.key):
         *folders, name = entry.key[skip:].split("/")
         inner = folder
         for each in folders:
             inner = inner.setdefault(f"{each}/", {})
         inner.setdefault(name, len(entry.value))
-    header = f"Here're the files and directories up to 2 levels deep in {place.said}, excluding hidden items:"
-    lines = [f"{_size(FOLDER_BYTES)}\t{place.said}"]
-    lines += [f"{size}\t{place.said}/{name}" for size, name in _walk(folder, "", LEVELS)]
+    header = (
+        f"Here're the files and directories up to 2 levels deep in {address.path}, excluding hidden items:"
+    )
+    lines = [f"{_size(FOLDER_BYTES)}\t{address.path}"]
+    lines += [f"{size}\t{address.path}/{name}" for size, name in _walk(folder, "", LEVELS)]
     return f"{header}\n" + "\n".join(lines)
 
 
@@ -283,27 +275,27 @@ def _size(count: int) -> str:
     return f"{int(size)}{'BKMG'[unit]}" if size == int(size) else f"{size:.1f}{'BKMG'[unit]}"
 
 
-def _create(tree: _Tree, place: _Place, text: str) -> Job[str]:
-    taken = Conflict(f"File {place.said} already exists")
-    if tree.exists(place.key):
+def _create(tree: _Tree, address: _Path, text: str) -> Job[str]:
+    taken = Conflict(f"File {address.path} already exists")
+    if tree.exists(address.key):
         raise taken
-    tree.refuse_new(place)
-    given = with_default_ttl(tree.session, NoteInput(text, place.key, expected_revision=0))
-    job = remember(tree.session, STORES, None, given)
+    tree.refuse_new(address)
+    arguments = with_default_ttl(tree.session, NoteInput(text, address.key, expected_revision=0))
+    job = remember(tree.session, STORES, None, arguments)
 
     def write(tx: Transaction) -> str:
         try:
             job.run(tx)
         except PreconditionFailed:
             raise taken from None
-        return f"File created successfully at: {place.said}"
+        return f"File created successfully at: {address.path}"
 
     return Job(write)
 
 
-def _changed(tree: _Tree, place: _Place, entry: Entry, text: str, told: str) -> Job[str]:
-    """Refused as `precondition_failed` when the file has changed since it was looked at."""
-    target = EntryName(place.key, partitions=ROOM)
+def _changed(tree: _Tree, address: _Path, entry: Entry, text: str, answer: str) -> Job[str]:
+    """Refuses with `precondition_failed` when the file has changed since it was read."""
+    target = EntryName(address.key, partitions=PARTITIONS)
     changes = Changes(text=text, expected_revision=entry.revision)
     job = edit.edit(tree.session, target, changes)
 
@@ -312,20 +304,20 @@ def _changed(tree: _Tree, place: _Place, entry: Entry, text: str, told: str) -> 
             job.run(tx)
         except NotFound:
             raise NotFound(
-                f"The file {place.said} no longer exists (may have been deleted or renamed concurrently)."
+                f"The file {address.path} no longer exists (may have been deleted or renamed concurrently)."
             ) from None
-        return told
+        return answer
 
     return Job(write)
 
 
-def _replace(tree: _Tree, place: _Place, old: str, new: str) -> Job[str]:
-    entry = tree.require_file(place)
-    text = _content(place, entry)
+def _replace(tree: _Tree, address: _Path, old: str, new: str) -> Job[str]:
+    entry = tree.require_file(address)
+    text = _content(address, entry)
     count = text.count(old)
     if count == 0:
         raise EditNoMatch(
-            f"No replacement was performed, old_str `{old}` did not appear verbatim in {place.said}."
+            f"No replacement was performed, old_str `{old}` did not appear verbatim in {address.path}."
         )
     if count > 1:
         lines = ", ".join(str(text.count("\n", 0, at) + 1) for at in _occurrences(text, old))
@@ -338,21 +330,21 @@ def _replace(tree: _Tree, place: _Place, old: str, new: str) -> Job[str]:
     first = max(0, line - AROUND)
     kept = tree.session.engine.scrub(changed).text
     snippet = _numbered(kept.split("\n")[first : line + AROUND + 1], first + 1)
-    told = "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
-    return _changed(tree, place, entry, changed, told + snippet)
+    answer = "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
+    return _changed(tree, address, entry, changed, answer + snippet)
 
 
 def _occurrences(text: str, passage: str) -> Iterator[int]:
-    """Overlapping ones too."""
+    """Positions of a passage, overlapping ones too."""
     at = text.find(passage)
     while at != -1:
         yield at
         at = text.find(passage, at + 1)
 
 
-def _insert(tree: _Tree, place: _Place, line: int, new: str) -> Job[str]:
-    entry = tree.require_file(place)
-    lines = _content(place, entry).split("\n")
+def _insert(tree: _Tree, address: _Path, line: int, new: str) -> Job[str]:
+    entry = tree.require_file(address)
+    lines = _content(address, entry).split("\n")
     if lines[-1] == "":
         lines.pop()
     if not 0 <= line <= len(lines):
@@ -362,52 +354,43 @@ def _insert(tree: _Tree, place: _Place, line: int, new: str) -> Job[str]:
     lines.insert(line, new.rstrip("\n"))
     text = "\n".join(lines)
     text = text if text.endswith("\n") else text + "\n"
-    return _changed(tree, place, entry, text, f"The file {place.said} has been edited.")
+    return _changed(tree, address, entry, text, f"The file {address.path} has been edited.")
 
 
-def _delete(tree: _Tree, place: _Place) -> Job[str]:
-    if not place.key:
+def _delete(tree: _Tree, address: _Path) -> Job[str]:
+    if not address.key:
         raise InvalidField(f"Cannot delete the {ROOT} directory itself")
-    entry = tree.file(place.key)
-    files = [entry.key] if entry is not None else [each.key for each in tree.under(place.key)]
+    entry = tree.file(address.key)
+    files = [entry.key] if entry is not None else [each.key for each in tree.under(address.key)]
     if not files:
-        raise NotFound(f"The path {place.said} does not exist")
-    session = tree.session
-    return _all(
-        [remove.trash(session, EntryName(key, partitions=ROOM)) for key in files],
-        f"Successfully deleted {place.said}",
-    )
+        raise NotFound(f"The path {address.path} does not exist")
+    jobs = [remove.trash(tree.session, EntryName(key, partitions=PARTITIONS)) for key in files]
+    return _all(jobs, f"Successfully deleted {address.path}")
 
 
-def _rename(tree: _Tree, old: _Place, new: _Place) -> Job[str]:
+def _rename(tree: _Tree, old: _Path, new: _Path) -> Job[str]:
     if not old.key:
         raise InvalidField(f"Cannot rename the {ROOT} directory itself")
     if tree.exists(new.key):
-        raise Conflict(f"The destination {new.said} already exists")
+        raise Conflict(f"The destination {new.path} already exists")
     if new.key.startswith(f"{old.key}/"):
-        raise Conflict(f"The path {old.said} cannot be moved into itself.")
+        raise Conflict(f"The path {old.path} cannot be moved into itself.")
     entry = tree.file(old.key)
     files = [entry.key] if entry is not None else [each.key for each in tree.under(old.key)]
     if not files:
-        raise NotFound(f"The path {old.said} does not exist")
+        raise NotFound(f"The path {old.path} does not exist")
     tree.refuse_new(new)
-    session = tree.session
-    return _all(
-        [
-            edit.rename(
-                session,
-                EntryName(key, partitions=ROOM),
-                new.key + key.removeprefix(old.key),
-                None,
-            )
-            for key in files
-        ],
-        f"Successfully renamed {old.said} to {new.said}",
-    )
+    jobs = [
+        edit.rename(
+            tree.session, EntryName(key, partitions=PARTITIONS), new.key + key.removeprefix(old.key), None
+        )
+        for key in files
+    ]
+    return _all(jobs, f"Successfully renamed {old.path} to {new.path}")
 
 
 def _all(jobs: Sequence[Job[Entry]], answer: str) -> Job[str]:
-    """All of them in one transaction, or none."""
+    """Runs all jobs in one transaction, or none."""
 
     def write(tx: Transaction) -> str:
         for job in jobs:

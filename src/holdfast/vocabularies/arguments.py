@@ -24,6 +24,8 @@ DEEPEST = 64
 MOST_ITEMS = 10_000
 """In one list or table; a batch of rows has an outcome for each, which others would wait for."""
 _WHOLE = re.compile("-?[0-9]+")
+_CONVERTED = frozenset({Kind.TEXTS, Kind.WHOLE, Kind.DATA, Kind.TABLE, Kind.ROWS})
+"""Kinds whose JSON is checked or converted before the call gets it."""
 _MANY = frozenset({Kind.TEXTS, Kind.TABLE, Kind.ROWS})
 _OF_PYTHON = (UUID, datetime, timedelta, bytes)
 """Types that JSON writes as a text or a number."""
@@ -43,7 +45,7 @@ def read_arguments(fields: Sequence[Field], given: Mapping[str, Any]) -> dict[st
         if value is not None:
             if field.parameter in arguments:
                 raise InvalidField(f"`{field.name}` and another field say the same thing; send one of them.")
-            arguments[field.parameter] = _read(field, value) if field.is_converted else value
+            arguments[field.parameter] = _read(field, value) if field.kind in _CONVERTED else value
         elif field.missing is not None and field.parameter not in arguments:
             _refuse_unknown(fields, given)
             raise _missing(field)
@@ -54,7 +56,10 @@ def read_arguments(fields: Sequence[Field], given: Mapping[str, Any]) -> dict[st
 
 def _read(field: Field, value: Any) -> Any:
     if field.kind is Kind.DATA:
-        return _from_base64(value)
+        try:
+            return base64.b64decode(value, validate=True)
+        except (TypeError, ValueError, binascii.Error):
+            raise InvalidField("`data` is bytes in base64.") from None
     if isinstance(value, dict) and field.kind in (Kind.TEXTS, Kind.ROWS):
         raise InvalidField(f"`{field.name}` is a list.")  # Python would iterate over the names of a mapping
     if field.kind in _MANY and isinstance(value, dict | list) and len(value) > MOST_ITEMS:
@@ -66,13 +71,6 @@ def _read(field: Field, value: Any) -> Any:
     if field.kind is Kind.WHOLE and isinstance(value, float) and value.is_integer():
         return int(value)  # JSON knows one kind of number
     return value
-
-
-def _from_base64(value: Any) -> bytes:
-    try:
-        return base64.b64decode(value, validate=True)
-    except (TypeError, ValueError, binascii.Error):
-        raise InvalidField("`data` is bytes in base64.") from None
 
 
 def _read_row(fields: Sequence[Field], row: Any) -> Any:

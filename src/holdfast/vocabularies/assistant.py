@@ -10,18 +10,16 @@ from typing import Annotated
 from uuid import UUID
 
 from holdfast.contracts.storage import Job, Result
-from holdfast.domain.access import Op, is_unattended
+from holdfast.domain.access import Level, Op, is_unattended
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import AccessDenied, InvalidField, MissingField, NotFound, Unauthenticated
-from holdfast.domain.grant import Level
 from holdfast.domain.limits import check_flag, check_hint, check_key, check_limit, check_tags, check_text
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import UNKNOWN
 from holdfast.domain.profile import ASSISTANT
-from holdfast.domain.space import Space, SpaceKind, SpaceName
+from holdfast.domain.space import SpaceKind, SpaceName
 from holdfast.domain.times import to_datetime
 from holdfast.operations import edit, read, remove
-from holdfast.operations.ask import Ask, check_question
 from holdfast.operations.authorize import (
     EntryName,
     authorize_own,
@@ -33,7 +31,7 @@ from holdfast.operations.authorize import (
 from holdfast.operations.edit import Changes
 from holdfast.operations.notes import NoteInput
 from holdfast.operations.proposals import ProposalRequest, propose
-from holdfast.operations.read import Listing
+from holdfast.operations.read import Ask, Listing, check_question
 from holdfast.operations.remember import not_kept
 from holdfast.operations.save_memory import PARTITIONS, Near, Saved, Saving, asks_for_another, save
 from holdfast.operations.session import Session
@@ -228,8 +226,8 @@ class AssistantCalls(Vocabulary):
         self._require_known()
         session, limits = self._session, self._session.limits
         space = self._scope(scope, system_id)
-        hint = check_hint(_said("recallHint", recall_hint), limits).strip()
-        check_text(_said("content", content), limits.body_bytes)
+        hint = check_hint(_require("recallHint", recall_hint), limits).strip()
+        check_text(_require("content", content), limits.body_bytes)
         labels = None if tags is None else check_tags(tag_list(tags), limits)
         if always_inject is not None:
             check_flag("always_inject", always_inject)
@@ -322,7 +320,11 @@ class AssistantCalls(Vocabulary):
     def _systems(self) -> dict[UUID, str]:
         """Every system the caller can read, by the id of its space."""
         found = accessible(self._session, Op.READ, self._session.clock())
-        return {one.space.id: one.space.ref for one in found if _is_system(one.space)}
+        return {
+            one.space.id: one.space.ref
+            for one in found
+            if one.space.kind is SpaceKind.SYSTEM and one.space.stored
+        }
 
     def _removable(self, id: str | UUID) -> Entry | None:
         """The memory, if the caller may see it and remove it. Which of the two is missing shows in nothing."""
@@ -339,15 +341,11 @@ class AssistantCalls(Vocabulary):
         return entry if ref.access.level >= Level.READWRITE else None
 
 
-def _is_system(space: Space) -> bool:
-    return space.kind is SpaceKind.SYSTEM and space.stored
-
-
 def _name(id: str | UUID) -> EntryName:
     return EntryName(id=id, partitions=PARTITIONS)
 
 
-def _said(name: str, value: object) -> object:
+def _require(name: str, value: object) -> object:
     if value is None or (isinstance(value, str) and not value.strip()):
         raise MissingField(f"`{name}` is required and must not be blank.")
     return value
@@ -356,7 +354,7 @@ def _said(name: str, value: object) -> object:
 def _arguments(session: Session, saving: Saving, scope: str, system_id: str | None) -> dict[str, object]:
     """The arguments to be approved, without secrets: exactly what a person is shown."""
     scrub = session.engine.scrub
-    given: dict[str, object] = {
+    arguments: dict[str, object] = {
         "scope": scope,
         "system_id": system_id,
         "recall_hint": scrub(saving.hint).text,
@@ -365,7 +363,7 @@ def _arguments(session: Session, saving: Saving, scope: str, system_id: str | No
         "always_inject": saving.always_inject,
         "supersedes": None if saving.supersedes is None else str(saving.supersedes),
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def _shown(entry: Entry, system_id: str | None) -> AssistantMemory:

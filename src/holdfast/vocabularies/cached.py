@@ -1,5 +1,5 @@
-"""Cached tools: what a tool answered is kept in the caller's own space, under its name, version and input, for a
-bounded time. What cannot be kept faithfully, or must not be kept, says why and is not."""
+"""Cached tools: outputs are stored in the caller's own space, under the tool's name, version and input, for a bounded
+time. An output that cannot be stored faithfully, or must not be stored, is refused with a reason."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from holdfast.operations.notes import NoteInput
 from holdfast.safety.scrub import Scrubbed
 from holdfast.vocabularies.call import Vocabulary
 
-ROOM = (Partition.CACHE,)
+PARTITIONS = (Partition.CACHE,)
 LONGEST_NAME = 200
 FORM = 2
-"""How outputs are kept; part of their keys, so that none is found that was kept in another way."""
+"""Version of the stored form of outputs. Part of their keys, so that outputs in an older form are never found."""
 
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 _decode = json.JSONDecoder().raw_decode
-"""Without looking for white space around: there is none."""
+"""Decodes without skipping white space: there is none."""
 _canonical = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
 ).encode
@@ -38,25 +38,26 @@ _canonical = json.JSONEncoder(
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """How long the outputs of a tool are kept, and the category they get."""
+    """Time to live of a tool's outputs, and their category."""
 
     ttl: int | timedelta
     category: str = "cache"
 
 
-class Kept(NamedTuple):
-    """An output as it is kept: text and bytes as they are, so that their size is that of the output; else JSON."""
+class StoredOutput(NamedTuple):
+    """An output as it is stored: text and bytes unchanged, so that their size is that of the output; anything else as
+    JSON."""
 
     body: str | bytes
     media_type: str
 
 
 class Uncacheable(Exception):
-    """Why an input or an output is not for the cache."""
+    """The reason an input or an output is not for the cache."""
 
 
 def check_cache(cache: object, limits: Limits) -> Cache:
-    """Judged when a tool is registered, not when it is called."""
+    """Checks a cache when a tool is registered, not when it is called."""
     if not isinstance(cache, Cache):
         raise InvalidField("Say how to cache as holdfast.Cache(ttl=300).")
     ttl: Ttl = cache.ttl
@@ -67,7 +68,7 @@ def check_cache(cache: object, limits: Limits) -> Cache:
 
 
 def check_name(what: str, name: object) -> str:
-    """Of a tool, a pipeline or a version."""
+    """Checks the name of a tool, a pipeline or a version."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         raise InvalidField(f"The {what} must be printable text.")
     if len(name.encode()) > LONGEST_NAME:
@@ -99,11 +100,11 @@ def _require_json(value: Any) -> None:
                 _require_json(inner)
 
 
-def encode_output(output: Any, scrub: Callable[[str], Scrubbed]) -> Kept:
+def encode_output(output: Any, scrub: Callable[[str], Scrubbed]) -> StoredOutput:
     """The output so that a hit gives back exactly what the tool gave."""
     if type(output) is bytes:
         _refuse_credentials(output.decode("utf-8", "replace"), scrub)
-        return Kept(output, BYTES)
+        return StoredOutput(output, BYTES)
     try:
         texts = list(_texts(output))
         encoded = json.dumps(output, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -112,7 +113,7 @@ def encode_output(output: Any, scrub: Callable[[str], Scrubbed]) -> Kept:
         raise Uncacheable(f"the output is neither JSON nor bytes ({type(error).__name__})") from None
     # As JSON, where names stand beside their values, and each text as it is, because JSON hides line breaks.
     _refuse_credentials("\n".join((encoded, *texts)), scrub)
-    return Kept(output, TEXT) if type(output) is str else Kept(encoded, JSON)
+    return StoredOutput(output, TEXT) if type(output) is str else StoredOutput(encoded, JSON)
 
 
 def _refuse_credentials(shown: str, scrub: Callable[[str], Scrubbed]) -> None:
@@ -140,22 +141,22 @@ def _texts(value: Any) -> Iterator[str]:
             raise TypeError(type(value).__name__)
 
 
-def decode_output(kept: Kept) -> Any:
-    body, media_type = kept
+def decode_output(stored: StoredOutput) -> Any:
+    body, media_type = stored
     return _decode(body)[0] if isinstance(body, str) and media_type == JSON else body
 
 
 class CachedCalls(Vocabulary):
     """The cache of one caller: nobody else's is reachable from it, and no model sees it."""
 
-    def find(self, key: str) -> Kept | None:
+    def find(self, key: str) -> StoredOutput | None:
         try:
-            content = read.get(self._session, EntryName(key, partitions=ROOM)).content
+            content = read.get(self._session, EntryName(key, partitions=PARTITIONS)).content
         except NotFound:
             return None
-        return Kept(content.text if content.is_text else content.body, content.media_type)
+        return StoredOutput(content.text if content.is_text else content.body, content.media_type)
 
-    def keep(self, key: str, output: Kept, cache: Cache) -> Job[Entry]:
-        given = NoteInput(output.body, key, category=cache.category, ttl=cache.ttl)
+    def keep(self, key: str, output: StoredOutput, cache: Cache) -> Job[Entry]:
+        arguments = NoteInput(output.body, key, category=cache.category, ttl=cache.ttl)
         profile = CACHE_JSON if output.media_type == JSON else CACHE
-        return remember.keep(self._session, profile, None, given).then(lambda kept: kept.entry)
+        return remember.keep(self._session, profile, None, arguments).then(lambda stored: stored.entry)

@@ -23,6 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _DESCRIPTION = "description_of_call"
 _ANNOTATED = "Annotated["
+_DEFERRED = ("Job[", "Result[")
 
 
 @dataclass
@@ -46,7 +47,8 @@ class Call:
 
     @property
     def sentence(self) -> str:
-        return " ".join((self.run.__doc__ or "").split())
+        """The first paragraph of the docstring."""
+        return " ".join((self.run.__doc__ or "").partition("\n\n")[0].split())
 
     def on(self, session: Session, /, **arguments: Any) -> Any:
         """Runs the call for a session."""
@@ -85,17 +87,25 @@ def call(
     return describe
 
 
+class _Shown(str):
+    """An annotation that `help()` shows without quotes."""
+
+    __repr__ = str.__str__
+
+
 def _plain(annotation: Any) -> Any:
-    """The type in `Annotated[type, field]`, which is text where annotations are not evaluated."""
+    """The type in `Annotated[type, field]` or `Job[type]`, which is text where annotations are not evaluated."""
     if not isinstance(annotation, str):
         return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+    if annotation.startswith(_DEFERRED):
+        return _Shown(annotation[annotation.index("[") + 1 : -1])
     if not annotation.startswith(_ANNOTATED):
-        return annotation
+        return _Shown(annotation)
     depth = 0
-    for place, character in enumerate(annotation):
+    for position, character in enumerate(annotation):
         depth += (character == "[") - (character == "]")
         if character == "," and depth == 1:
-            return annotation[len(_ANNOTATED) : place]
+            return _Shown(annotation[len(_ANNOTATED) : position])
     raise TypeError(f"There is no field in {annotation}.")
 
 

@@ -1,24 +1,20 @@
-"""The core vocabulary: remember, read, change, remove, undo, share. One shared description of every call: doors take
-the signatures and sentences from here. Reads answer at once; writes come back as work to be waited for."""
+"""The core vocabulary: remember, read, change, remove, undo, share. REST, clients, MCP and the command line take
+signatures and sentences from here. Reads answer at once; writes return a job."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID
 
 from holdfast.contracts.storage import Job, LongJob, Result
 from holdfast.domain.access import asks_as_model
-from holdfast.domain.context import BUDGET, LARGEST_BUDGET, SMALLEST_BUDGET, Context, check_budget
+from holdfast.domain.context import BUDGET, Context, check_budget
 from holdfast.domain.entry import Entry, Revision
 from holdfast.domain.errors import (
     InvalidField,
-    InvalidKey,
     MissingField,
-    MissingValue,
-    NotFound,
 )
 from holdfast.domain.limits import check_flag, check_label, check_list
 from holdfast.domain.partition import MODEL_VISIBLE, Partition
@@ -34,12 +30,21 @@ from holdfast.operations.remember import not_kept, remember
 from holdfast.operations.results import Forgotten, Hits, Outcome, Page, Remembered, Similar, WhyNot
 from holdfast.recall.index import IndexStatus
 from holdfast.vocabularies import answers, fields
-from holdfast.vocabularies.approvals import forgetting, propose_pin
+from holdfast.vocabularies.approvals import forget_scope, propose_pin
 from holdfast.vocabularies.call import Vocabulary, call, call_of, with_key, with_key_each
 from holdfast.vocabularies.entries import ENTRY, HITS, PAGE, REVISIONS, SIMILARS
-from holdfast.vocabularies.fields import Field, Kind
-from holdfast.vocabularies.inputs import SpaceId, lookup_key, page_filter, recall_request, space_id, tag_list
-from holdfast.vocabularies.remember_many import not_kept_row, profile_of, remember_rows
+from holdfast.vocabularies.fields import Field, Kind, PartitionName, SourceName
+from holdfast.vocabularies.inputs import (
+    SpaceId,
+    lookup_key,
+    not_kept_row,
+    page_filter,
+    profile_of,
+    recall_request,
+    remember_rows,
+    space_id,
+    tag_list,
+)
 from holdfast.vocabularies.rules import TEXT_OR_DATA
 
 Revisions = list[Revision]
@@ -47,31 +52,6 @@ Similars = list[Similar]
 Outcomes = list[Outcome]
 Ids = list[UUID]
 Readings = list[Reading]
-_ROOMS = {partition.label: partition for partition in MODEL_VISIBLE}
-NAMESPACE = Field("A set of keys of its own within the space.", bounds=fields.LINE)
-SUPERSEDES = Field("The id of a memory that goes to the trash with this write.", wrong=NotFound)
-SOURCE = Field(
-    "For words that nobody stands behind: it can only lower the trust in them.",
-    "tool",
-    bounds={"enum": ["tool", "import"]},
-)
-DERIVED_FROM = Field("Ids of memories it was made from; it is trusted no more than they are.", wrong=NotFound)
-CONVERSATION = Field("Where it was said.", "standup-2026-05-08", bounds=fields.LINE)
-PARTITION = Field(
-    "One room: notes, facts, stores, files or assistant.", "notes", bounds={"enum": list(_ROOMS)}
-)
-EXPIRING = Field("Only what expires within so many seconds.", 86_400, bounds={"minimum": 0})
-TOKENS = Field(
-    "At most so many tokens.", 2_000, bounds={"minimum": SMALLEST_BUDGET, "maximum": LARGEST_BUDGET}
-)
-NOT_SHOWN = Field(
-    "The memory that was not shown.", "0b6f3c1e-6f2d-8a47-9c5d-3e8a1f2e3d4c", missing=MissingField
-)
-PASSAGE = Field("A passage, exactly as it stands.", "Konflux", missing=MissingField, bounds={"minLength": 1})
-NEW_KEY = Field("The new name.", "deploy/konflux", missing=InvalidKey, wrong=InvalidKey, bounds=fields.NAME)
-TEXT = Field("What to remember.", "Deploys go through Konflux", missing=MissingValue)
-DATA = Field("Bytes in place of `text`, for what a client encrypted.", kind=Kind.DATA, name="data")
-OWN_KEY = replace(fields.KEY, sentence="The memory's name; slashes make a hierarchy.", bounds=fields.NAME)
 
 
 def row_fields() -> tuple[Field, ...]:
@@ -95,9 +75,9 @@ class CoreCalls(Vocabulary):
     @call(answers.REMEMBERED, writes=True, rules=TEXT_OR_DATA, repeat=with_key)
     def remember(
         self,
-        text: Annotated[str, DATA, TEXT],
+        text: Annotated[str, fields.DATA, fields.TEXT],
         *,
-        key: Annotated[str | None, OWN_KEY] = None,
+        key: Annotated[str | None, fields.OWN_KEY] = None,
         hint: Annotated[str | None, fields.HINT] = None,
         space: Annotated[SpaceId, fields.SPACE] = None,
         category: Annotated[str | None, fields.CATEGORY] = None,
@@ -106,15 +86,15 @@ class CoreCalls(Vocabulary):
         always_inject: Annotated[bool | None, fields.ALWAYS] = None,
         in_context: Annotated[bool, fields.IN_CONTEXT] = True,
         encrypted: Annotated[bool, Field("The client encrypted it: kept as it is, never indexed.")] = False,
-        conversation: Annotated[str | None, CONVERSATION] = None,
+        conversation: Annotated[str | None, fields.CONVERSATION] = None,
         speaker: Annotated[str | None, Field("Who said it.", "Alice", bounds=fields.LINE)] = None,
         at: Annotated[datetime | str | None, Field("When it was said.", "2026-05-08T14:00:00Z")] = None,
-        supersedes: Annotated[str | UUID | None, SUPERSEDES] = None,
-        source: Annotated[str | None, SOURCE] = None,
-        derived_from: Annotated[Iterable[str | UUID] | None, DERIVED_FROM] = None,
+        supersedes: Annotated[str | UUID | None, fields.SUPERSEDES] = None,
+        source: Annotated[SourceName | None, fields.SOURCE] = None,
+        derived_from: Annotated[Iterable[str | UUID] | None, fields.DERIVED_FROM] = None,
         expected_revision: Annotated[int | None, fields.REVISION] = None,
         idempotency_key: str | None = None,
-        namespace: Annotated[str, NAMESPACE] = "",
+        namespace: Annotated[str, fields.NAMESPACE] = "",
         similar: Annotated[bool, Field("True: the answer lists memories that say nearly the same.")] = False,
     ) -> Result[Remembered]:
         """Keeps a memory. The same key again appends a revision: what is left out stays as it was, but for the time to
@@ -123,7 +103,7 @@ class CoreCalls(Vocabulary):
         text. Words of a tool or an import (`source`), or `derived_from` such, that speak to the model are
         quarantined."""
         session = self._session
-        given = NoteInput(
+        arguments = NoteInput(
             text=text,
             key=key,
             hint=hint,
@@ -145,16 +125,16 @@ class CoreCalls(Vocabulary):
         space, profile = space_id(space), profile_of(in_context)
         near = check_flag("similar", similar)
         if session.is_off:
-            return not_kept(session, profile, given)
+            return not_kept(session, profile, arguments)
         if always_inject and space is not None and asks_as_model(session.caller):
-            return propose_pin(session, space, given)
-        return remember(session, profile, space, given, similar=near)
+            return propose_pin(session, space, arguments)
+        return remember(session, profile, space, arguments, similar=near)
 
     @call(answers.OUTCOMES, writes=True, repeat=with_key_each)
     def remember_many(
         self, entries: Annotated[Iterable[Mapping[str, Any]], rows_field()]
     ) -> Result[Outcomes]:
-        """Keeps many memories, given as the keyword arguments of remember(); one outcome a row, in order. When the
+        """Keeps many memories, given as the keyword arguments of remember(); one outcome per row, in order. When the
         store fails on the way, the outcomes of what was kept come first and those of all other rows hold the error."""
         session, rows = self._session, check_list("entries", entries)
         if session.is_off:
@@ -169,7 +149,7 @@ class CoreCalls(Vocabulary):
         id: Annotated[str | UUID | None, fields.ID] = None,
         space: Annotated[SpaceId, fields.SPACE] = None,
         in_context: Annotated[bool, fields.IN_CONTEXT] = True,
-        namespace: Annotated[str, NAMESPACE] = "",
+        namespace: Annotated[str, fields.NAMESPACE] = "",
     ) -> Entry:
         """One memory by key or id; NotFound when there is none the caller may see. `in_context=False` reads one of
         those that are kept from models."""
@@ -182,19 +162,19 @@ class CoreCalls(Vocabulary):
         prefix: Annotated[str, Field("What keys begin with, literally.", "konflux/")] = "",
         *,
         space: Annotated[SpaceId, fields.SPACE] = None,
-        partition: Annotated[str | None, PARTITION] = None,
+        partition: Annotated[PartitionName | None, fields.PARTITION] = None,
         category: Annotated[str | None, fields.IN_CATEGORY] = None,
         tag: Annotated[str | None, Field("One tag.", "deploy")] = None,
-        expiring_within: Annotated[int | timedelta | None, EXPIRING] = None,
+        expiring_within: Annotated[int | timedelta | None, fields.EXPIRING] = None,
         limit: Annotated[int, fields.LIMIT] = 100,
         cursor: Annotated[str | None, fields.CURSOR] = None,
-        namespace: Annotated[str, NAMESPACE] = "",
+        namespace: Annotated[str, fields.NAMESPACE] = "",
     ) -> Page:
         """Memories, newest change first; `prefix` is taken literally; `cursor` of a page gives the next."""
         listing = Listing(
             partitions=_partitions(partition),
             space=space_id(space),
-            wanted=page_filter(prefix, category, tag, self._label(namespace)),
+            matching=page_filter(prefix, category, tag, self._label(namespace)),
             limit=limit,
             cursor=cursor,
             expiring_within=expiring_within,
@@ -216,16 +196,12 @@ class CoreCalls(Vocabulary):
         since: Annotated[datetime | str | None, fields.SINCE] = None,
         until: Annotated[datetime | str | None, fields.UNTIL] = None,
         explain: Annotated[bool, Field("Add every part of each score.")] = False,
-        namespace: Annotated[str, NAMESPACE] = "",
+        namespace: Annotated[str, fields.ONLY_NAMESPACE] = "",
     ) -> Hits:
         """The memories that answer a question, best first, over every space the caller may search. All filters must
         hold; an empty query gives the newest of what they may read. `explain` adds every part of each score."""
-        session, ask = (
-            self._session,
-            recall_request(
-                query, limit, spaces, category, tags, since, until, explain, self._label(namespace)
-            ),
-        )
+        session, label = self._session, self._label(namespace)
+        ask = recall_request(query, limit, spaces, category, tags, since, until, explain, label)
         if session.is_off:
             return Hits(note=session.reason, off=True)
         from holdfast.operations.recall import recall  # numpy, which keeping and reading need not wait for
@@ -236,7 +212,7 @@ class CoreCalls(Vocabulary):
     def why_not(
         self,
         query: Annotated[str, fields.QUESTION],
-        id: Annotated[str | UUID, NOT_SHOWN],
+        id: Annotated[str | UUID, fields.NOT_SHOWN],
         *,
         limit: Annotated[int, fields.LIMIT] = 10,
         spaces: Annotated[Iterable[SpaceId] | None, fields.IN_SPACES] = None,
@@ -244,15 +220,17 @@ class CoreCalls(Vocabulary):
         tags: Annotated[Iterable[str] | None, fields.WITH_TAGS] = None,
         since: Annotated[datetime | str | None, fields.SINCE] = None,
         until: Annotated[datetime | str | None, fields.UNTIL] = None,
+        namespace: Annotated[str, fields.ONLY_NAMESPACE] = "",
     ) -> WhyNot:
         """Which stage of the same recall dropped an entry, and what would have to change."""
-        session, ask = self._session, recall_request(query, limit, spaces, category, tags, since, until)
-        from holdfast.operations.why_not import why_not  # numpy, as above
+        session, label = self._session, self._label(namespace)
+        ask = recall_request(query, limit, spaces, category, tags, since, until, namespace=label)
+        from holdfast.operations.recall import why_not  # numpy, as above
 
         return why_not(session, ask, id)
 
     @call(answers.CONTEXT, aside=True)
-    def context(self, *, budget: Annotated[int, TOKENS] = BUDGET) -> Context:
+    def context(self, *, budget: Annotated[int, fields.TOKENS] = BUDGET) -> Context:
         """Text for a prompt: what always applies, the index of files and a summary, quoted as data inside a fence,
         within a budget of tokens. It stays the same, byte for byte, until what it shows changes."""
         session, tokens = self._session, check_budget(budget)
@@ -268,11 +246,12 @@ class CoreCalls(Vocabulary):
         id: Annotated[str | UUID | None, fields.ID] = None,
         space: Annotated[SpaceId, fields.SPACE] = None,
         limit: Annotated[int, fields.LIMIT] = 5,
+        namespace: Annotated[str, fields.NAMESPACE] = "",
     ) -> Similars:
         """Memories that say nearly the same as one, with what keeps them apart; nothing is merged."""
-        from holdfast.operations.similar import similar  # numpy, which keeping and reading need not wait for
+        from holdfast.operations.recall import similar  # numpy, which keeping and reading need not wait for
 
-        return similar(self._session, self._name(key, id, space), limit)
+        return similar(self._session, self._name(key, id, space, namespace), limit)
 
     @call(REVISIONS)
     def history(
@@ -285,9 +264,10 @@ class CoreCalls(Vocabulary):
         before: Annotated[
             int | None, Field("Revisions before this one.", bounds=fields.REVISION_NUMBERS)
         ] = None,
+        namespace: Annotated[str, fields.NAMESPACE] = "",
     ) -> Revisions:
         """Every state of a memory, the present one first; `before` a revision goes on from there."""
-        return read.history(self._session, self._name(key, id, space), limit, before)
+        return read.history(self._session, self._name(key, id, space, namespace), limit, before)
 
     @call(answers.READINGS)
     def readers(
@@ -297,9 +277,10 @@ class CoreCalls(Vocabulary):
         id: Annotated[str | UUID | None, fields.ID] = None,
         space: Annotated[SpaceId, fields.SPACE] = None,
         limit: Annotated[int, fields.LIMIT] = 100,
+        namespace: Annotated[str, fields.NAMESPACE] = "",
     ) -> Readings:
-        """Who was shown a memory, how and when, newest first: for its owner alone."""
-        return readers(self._session, self._name(key, id, space), limit)
+        """Lists who was shown a memory, how and when, newest first: for its owner alone."""
+        return readers(self._session, self._name(key, id, space, namespace), limit)
 
     @call(answers.EDITED, writes=True)
     def edit(
@@ -318,6 +299,7 @@ class CoreCalls(Vocabulary):
         no_expiry: Annotated[bool, Field("True takes the time to live away.")] = False,
         always_inject: Annotated[bool | None, fields.ALWAYS] = None,
         expected_revision: Annotated[int | None, fields.REVISION] = None,
+        namespace: Annotated[str, fields.NAMESPACE] = "",
     ) -> Job[Edited]:
         """Changes fields of a memory; what is left out stays. A ttl counts from now; `no_expiry` takes one away. The
         answer's `advice` tells what is doubtful about changed words."""
@@ -333,36 +315,44 @@ class CoreCalls(Vocabulary):
             always_inject,
             expected_revision,
         )
-        return edit.edit(self._session, self._name(key, id, space), changes)
+        return edit.edit(self._session, self._name(key, id, space, namespace), changes)
 
     @call(answers.REPLACED, writes=True)
     def replace(
         self,
         key: Annotated[str | None, fields.KEY] = None,
         *,
-        old: Annotated[str, PASSAGE],
+        old: Annotated[str, fields.PASSAGE],
         new: Annotated[str, Field("What to put there.", "Tekton", missing=MissingField)],
         id: Annotated[str | UUID | None, fields.ID] = None,
         space: Annotated[SpaceId, fields.SPACE] = None,
         expected_revision: Annotated[int | None, fields.REVISION] = None,
+        namespace: Annotated[str, fields.NAMESPACE] = "",
     ) -> Job[Replaced]:
         """Replaces the first occurrence of a passage and says how often it had occurred."""
-        return edit.replace_text(self._session, self._name(key, id, space), old, new, expected_revision)
+        return edit.replace_text(
+            self._session, self._name(key, id, space, namespace), old, new, expected_revision
+        )
 
     @call(ENTRY, writes=True)
     def rename(
         self,
         key: Annotated[str | None, fields.KEY] = None,
         *,
-        new_key: Annotated[str, NEW_KEY],
+        new_key: Annotated[str, fields.NEW_KEY],
         id: Annotated[str | UUID | None, fields.ID] = None,
         space: Annotated[SpaceId, fields.SPACE] = None,
         to_space: Annotated[SpaceId, Field("Another space to move it to.", kind=Kind.TEXT)] = None,
         expected_revision: Annotated[int | None, fields.REVISION] = None,
+        namespace: Annotated[str, fields.NAMESPACE] = "",
     ) -> Job[Entry]:
         """Gives a memory another key, or moves it to another space, in one step with its history."""
         return edit.rename(
-            self._session, self._name(key, id, space), new_key, space_id(to_space), expected_revision
+            self._session,
+            self._name(key, id, space, namespace),
+            new_key,
+            space_id(to_space),
+            expected_revision,
         )
 
     @call(ENTRY, writes=True)
@@ -374,9 +364,10 @@ class CoreCalls(Vocabulary):
         space: Annotated[SpaceId, fields.SPACE] = None,
         ttl: Annotated[Ttl, fields.TTL] = None,
         expected_revision: Annotated[int | None, fields.REVISION] = None,
+        namespace: Annotated[str, fields.NAMESPACE] = "",
     ) -> Job[Entry]:
         """Lets a memory that expires live on: for `ttl` from now, or as long again as it was given last."""
-        return edit.renew(self._session, self._name(key, id, space), ttl, expected_revision)
+        return edit.renew(self._session, self._name(key, id, space, namespace), ttl, expected_revision)
 
     @call(ENTRY, writes=True)
     def undo(
@@ -387,9 +378,10 @@ class CoreCalls(Vocabulary):
         space: Annotated[SpaceId, fields.SPACE] = None,
         to_revision: Annotated[int | None, Field("Bring back this one.", 2, bounds={"minimum": 1})] = None,
         expected_revision: Annotated[int | None, fields.REVISION] = None,
+        namespace: Annotated[str, fields.NAMESPACE] = "",
     ) -> Job[Entry]:
         """Brings back the state before the last change, or a given revision; undoing again goes further back."""
-        return undo.undo(self._session, self._name(key, id, space), to_revision, expected_revision)
+        return undo.undo(self._session, self._name(key, id, space, namespace), to_revision, expected_revision)
 
     @call(ENTRY, writes=True)
     def trash(
@@ -399,9 +391,10 @@ class CoreCalls(Vocabulary):
         id: Annotated[str | UUID | None, fields.ID] = None,
         space: Annotated[SpaceId, fields.SPACE] = None,
         expected_revision: Annotated[int | None, fields.REVISION] = None,
+        namespace: Annotated[str, fields.NAMESPACE] = "",
     ) -> Job[Entry]:
         """Puts a memory into the trash, where it stays restorable for 30 days."""
-        return remove.trash(self._session, self._name(key, id, space), expected_revision)
+        return remove.trash(self._session, self._name(key, id, space, namespace), expected_revision)
 
     @call(PAGE)
     def trashed(
@@ -411,7 +404,7 @@ class CoreCalls(Vocabulary):
         limit: Annotated[int, fields.LIMIT] = 100,
         cursor: Annotated[str | None, fields.CURSOR] = None,
     ) -> Page:
-        """What lies in the trash."""
+        """Lists the trash."""
         session, listing = self._session, Listing(MODEL_VISIBLE, space_id(space), limit=limit, cursor=cursor)
         if session.is_off:
             return Page(note=session.reason)
@@ -431,9 +424,10 @@ class CoreCalls(Vocabulary):
         *,
         id: Annotated[str | UUID | None, fields.ID] = None,
         space: Annotated[SpaceId, fields.SPACE] = None,
+        namespace: Annotated[str, fields.NAMESPACE] = "",
     ) -> Job[Entry]:
         """Brings a memory back from the trash, the last one trashed under its key."""
-        return remove.restore(self._session, self._name(key, id, space))
+        return remove.restore(self._session, self._name(key, id, space, namespace))
 
     @call(answers.DELETED, writes=True)
     def purge(
@@ -443,18 +437,20 @@ class CoreCalls(Vocabulary):
         id: Annotated[str | UUID | None, fields.ID] = None,
         space: Annotated[SpaceId, fields.SPACE] = None,
         expected_revision: Annotated[int | None, fields.REVISION] = None,
+        namespace: Annotated[str, fields.NAMESPACE] = "",
     ) -> Job[int]:
         """Removes one memory for good: rows, revisions, index terms, every byte."""
-        return remove.purge(self._session, self._name(key, id, space), expected_revision)
+        return remove.purge(self._session, self._name(key, id, space, namespace), expected_revision)
 
     @call(answers.FORGOTTEN, writes=True)
     def forget(self, scope: Annotated[str, fields.SCOPE]) -> Result[Forgotten]:
         """Forgets for good: `all`, `key:K`, `id:ID`, `pack:ID`, `pipeline:ID`, `packs` or `pipelines`."""
-        return forgetting(self._session, "core.forget", scope, MODEL_VISIBLE)
+        return forget_scope(self._session, "core.forget", scope, MODEL_VISIBLE)
 
     @call(answers.INDEX)
     def index(self) -> IndexStatus:
-        """How far recall's index is: which model serves, and what of the caller's own still waits for its vector."""
+        """Progress of recall's index: the model that serves, and how many of the caller's own entries still wait for
+        their vector."""
         session = self._session
         if session.is_off:
             return IndexStatus(0, None, note=session.reason)
@@ -467,7 +463,7 @@ class CoreCalls(Vocabulary):
         key: str | None,
         id: str | UUID | None,
         space: SpaceId,
-        namespace: str = "",
+        namespace: str,
         partitions: tuple[Partition, ...] = MODEL_VISIBLE,
     ) -> EntryName:
         return EntryName(lookup_key(key), id, space_id(space), self._label(namespace), partitions)
@@ -476,9 +472,10 @@ class CoreCalls(Vocabulary):
         return "" if namespace == "" else check_label("namespace", namespace, self._session.limits)
 
 
-def _partitions(name: str | None) -> tuple[Partition, ...]:
+def _partitions(name: PartitionName | None) -> tuple[Partition, ...]:
     if name is None:
         return MODEL_VISIBLE
-    if not isinstance(name, str) or name not in _ROOMS:
-        raise InvalidField(f"A partition is one of {', '.join(_ROOMS)}.")
-    return (_ROOMS[name],)
+    labels = [partition.label for partition in MODEL_VISIBLE]
+    if not isinstance(name, str) or name not in labels:
+        raise InvalidField(f"A partition is one of {', '.join(labels)}.")
+    return (MODEL_VISIBLE[labels.index(name)],)

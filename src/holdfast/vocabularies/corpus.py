@@ -14,8 +14,7 @@ from holdfast.domain.limits import check_limit, check_list, check_words
 from holdfast.domain.run import PIPELINE_RUNS, TOOL_RUNS, Habit
 from holdfast.domain.times import to_datetime
 from holdfast.operations import read, tool_runs
-from holdfast.operations.ask import Ask, check_question
-from holdfast.operations.read import Listing
+from holdfast.operations.read import Ask, Listing, check_question
 from holdfast.vocabularies.call import Vocabulary, call
 from holdfast.vocabularies.encoding import NO_VALUE, NOTE, record, rows
 from holdfast.vocabularies.fields import LIMIT, Field
@@ -105,51 +104,61 @@ class CorpusCalls(Vocabulary):
         """Documents that answer a question, best first, scores from 0 to 1: the phrase itself above all words of it,
         those above some. `searches` asks as search programs do, `[{"type": "lex", "query": "…"}]`; the first lex one
         counts, else the first. `collections` (`holdfast-<category>`) narrows. Without a question the newest."""
-        asked, limit = _question(query, searches), check_limit(limit, MOST)
-        wanted = None if collections is None else _categories(collections)
+        question, limit = _question(query, searches), check_limit(limit, MOST)
+        categories = None if collections is None else _categories(collections)
         session = self._session
         if session.is_off:
             return Documents(note=session.reason)
-        if not asked:
-            found = [(NEWEST_SCORE, one) for one in self._newest(wanted, limit)]
+        if not question:
+            found = [(NEWEST_SCORE, one) for one in self._newest(categories, limit)]
         else:
-            found = [(score, one) for one in self._candidates(asked, wanted) if (score := _score(asked, one))]
+            found = [
+                (score, one)
+                for one in self._candidates(question, categories)
+                if (score := _score(question, one))
+            ]
         found.sort(key=lambda row: (-row[0], -row[1].changed_us))
         return Documents(one.shown(score) for score, one in found[:limit])
 
-    def _candidates(self, asked: str, wanted: frozenset[str] | None) -> Iterator[_Candidate]:
+    def _candidates(self, question: str, categories: frozenset[str] | None) -> Iterator[_Candidate]:
         """Everything that a search ranks, and everything new that holds the words, each once."""
         seen: dict[object, _Candidate] = {}
-        for category in _asked_apart(wanted):
-            for entry, rank in self._ranked(asked, category):
+        # Searched one by one, so that other categories do not use up the hits; None searches all of them at once.
+        named = (
+            None if categories is None or UNCATEGORIZED in categories else sorted(filter(None, categories))
+        )
+        for category in [None] if named is None else named:
+            for entry, rank in self._ranked(question, category):
                 seen[entry.id] = _candidate(entry, rank)
         for entry in self._scanned():
             seen.setdefault(entry.id, _candidate(entry))
         for one in (*seen.values(), *self._runs()):
-            if wanted is None or one.category in wanted:
+            if categories is None or one.category in categories:
                 yield one
 
-    def _ranked(self, asked: str, category: str | None) -> Iterator[tuple[Entry, float]]:
+    def _ranked(self, question: str, category: str | None) -> Iterator[tuple[Entry, float]]:
         from holdfast.operations.recall import recall  # numpy, which keeping and reading need not wait for
 
         session = self._session
-        ask = Ask(asked, SUMMARISED, SCANNED, spaces=(None,), category=category)
+        ask = Ask(question, SUMMARISED, SCANNED, spaces=(None,), category=category)
         hits = recall(session, ask, most=SCANNED)
         best = max((hit.score for hit in hits), default=0.0)
         for hit in hits:
             yield hit.entry, max(0.0, hit.score / best) if best > 0 else 0.0
 
-    def _newest(self, wanted: frozenset[str] | None, limit: int) -> list[_Candidate]:
+    def _newest(self, categories: frozenset[str] | None, limit: int) -> list[_Candidate]:
         everything = [*map(_candidate, self._scanned()), *self._runs()]
         everything.sort(key=lambda one: -one.changed_us)
-        return [one for one in everything if wanted is None or one.category in wanted][:limit]
+        return [one for one in everything if categories is None or one.category in categories][:limit]
 
     def _scanned(self) -> Iterator[Entry]:
         cursor, left = None, SCANNED
         while left > 0:
             listing = Listing(SUMMARISED, limit=min(left, AT_ONCE), cursor=cursor)
             page = read.list_entries(self._session, listing)
-            yield from (one for one in page if _for_models(one))
+            for one in page:
+                if one.content.is_text and not one.encrypted and not one.quarantined:
+                    yield one
             cursor, left = page.cursor, left - AT_ONCE
             if cursor is None:
                 return
@@ -168,8 +177,8 @@ def _question(query: object, searches: object) -> str:
     if searches is None:
         return "" if query is None else check_question(query).strip()
     rows = [_search(row) for row in check_list("searches", searches)]
-    said = [(kind, text) for kind, text in rows if text]
-    return next((text for kind, text in said if kind == "lex"), said[0][1] if said else "")
+    searched = [(kind, text) for kind, text in rows if text]
+    return next((text for kind, text in searched if kind == "lex"), searched[0][1] if searched else "")
 
 
 def _search(row: object) -> tuple[str, str]:
@@ -190,26 +199,15 @@ def _categories(collections: object) -> frozenset[str]:
     return frozenset(check_words("collection", name).removeprefix(PREFIX) for name in named)
 
 
-def _asked_apart(wanted: frozenset[str] | None) -> list[str | None]:
-    """The categories to search in one by one, so that others do not use up the hits; None is all of them at once."""
-    if wanted is None or UNCATEGORIZED in wanted:
-        return [None]
-    return [category for category in sorted(wanted) if category]
-
-
-def _for_models(entry: Entry) -> bool:
-    return entry.content.is_text and not entry.encrypted and not entry.quarantined
-
-
 def _candidate(entry: Entry, rank: float = 0.0) -> _Candidate:
     text = f"{entry.hint}\n{entry.text}" if entry.hint else entry.text
     file = f"holdfast://entries/{entry.id}"
     return _Candidate(shown_category(entry.category), entry.key, text, file, entry.updated_us, rank)
 
 
-def _score(asked: str, one: _Candidate) -> float:
+def _score(question: str, one: _Candidate) -> float:
     """From 0 to 1; 0 is not shown."""
-    here, phrase = _plain(f"{one.key}\n{one.text}\n{one.category}"), _plain(asked)
+    here, phrase = _plain(f"{one.key}\n{one.text}\n{one.category}"), _plain(question)
     if phrase in here:
         return PHRASE + (1 - PHRASE) * one.rank
     words = [word for word in phrase.split() if len(word) >= SHORTEST_WORD] or phrase.split()

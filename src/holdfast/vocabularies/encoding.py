@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
-from holdfast.domain.grant import Level, parse_level
+from holdfast.domain.access import Level, parse_level
 from holdfast.domain.principal import Principal, parse_grantee
 from holdfast.domain.times import to_datetime, to_micros
 from holdfast.safety.advice import Advice

@@ -288,8 +288,8 @@ def _revision() -> Codec[Revision]:
             encoded |= {"by": content.provenance.by, "change": content.change._value_}
             if content.restores is not None:
                 encoded["restores"] = content.restores
-            said = _encode_content(content, at="said_at")
-            encoded |= {name: value for name, value in said.items() if value is not None}
+            values = _encode_content(content, at="said_at")
+            encoded |= {name: value for name, value in values.items() if value is not None}
         encoded |= {
             "expires_at": moment(revision.expires_us),
             "always_inject": revision.always_inject,

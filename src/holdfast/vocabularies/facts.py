@@ -14,22 +14,21 @@ from holdfast.domain.entry import Entry, Revision
 from holdfast.domain.errors import InvalidField, InvalidKey, MissingKey, MissingValue, NotFound
 from holdfast.domain.limits import check_limit, check_words
 from holdfast.domain.partition import Partition
-from holdfast.domain.principal import Principal, PrincipalKind, parse_grantee
+from holdfast.domain.principal import PrincipalKind, parse_grantee
 from holdfast.domain.profile import FACTS
 from holdfast.domain.retention import Ttl
 from holdfast.domain.run import Defaults, Finding, Habit, Run
 from holdfast.domain.times import to_datetime
-from holdfast.operations import callers, edit, read, tool_runs
-from holdfast.operations.ask import Ask, check_question
+from holdfast.operations import administer, edit, read, tool_runs
+from holdfast.operations.administer import CallerCount
 from holdfast.operations.authorize import EntryName
-from holdfast.operations.callers import CallerCount
 from holdfast.operations.notes import NoteInput
-from holdfast.operations.read import Listing
+from holdfast.operations.read import Ask, Listing, check_question
 from holdfast.operations.remember import not_kept, remember
 from holdfast.operations.results import Forgotten, Page, Remembered
 from holdfast.operations.session import Session
 from holdfast.vocabularies import answers, entries
-from holdfast.vocabularies.approvals import forgetting
+from holdfast.vocabularies.approvals import forget_scope
 from holdfast.vocabularies.call import Vocabulary, call, with_key
 from holdfast.vocabularies.encoding import NO_VALUE, record, rows
 from holdfast.vocabularies.fields import (
@@ -107,7 +106,7 @@ class FactCalls(Vocabulary):
         idempotency_key: str | None = None,
     ) -> Result[Remembered]:
         """Keeps a fact for 1 hour to 365 days, 90 by default; the same key again replaces it wholly."""
-        given = NoteInput(
+        arguments = NoteInput(
             text=value,
             key=key,
             category=category,
@@ -116,8 +115,8 @@ class FactCalls(Vocabulary):
             idempotency_key=idempotency_key,
         )
         if self._session.is_off:
-            return not_kept(self._session, FACTS, given)
-        return remember(self._session, FACTS, None, given)
+            return not_kept(self._session, FACTS, arguments)
+        return remember(self._session, FACTS, None, arguments)
 
     @call(entries.FACTS, aside=True, rules=ONE_QUESTION)
     def recall(
@@ -160,8 +159,7 @@ class FactCalls(Vocabulary):
     @call(entries.FACT)
     def get(self, key: Annotated[str, KEY]) -> Entry:
         """One fact by its exact key."""
-        session = self._session
-        return read.get(session, _target(key))
+        return read.get(self._session, _target(key))
 
     @call(entries.FACT_PAGE)
     def list(
@@ -186,7 +184,7 @@ class FactCalls(Vocabulary):
         session = self._session
         listing = Listing(
             (Partition.FACTS,),
-            wanted=page_filter(prefix, category, tag),
+            matching=page_filter(prefix, category, tag),
             limit=limit,
             cursor=cursor,
             expiring_within=expiring_within,
@@ -211,17 +209,16 @@ class FactCalls(Vocabulary):
     @call(entries.REVISIONS)
     def history(self, key: Annotated[str, KEY], *, limit: Annotated[int, LIMIT] = 100) -> Revisions:
         """The trajectory of one key."""
-        session = self._session
-        return read.history(session, _target(key), limit)
+        return read.history(self._session, _target(key), limit)
 
     @call(answers.FORGOTTEN, writes=True)
     def forget(self, scope: Annotated[str, SCOPE]) -> Result[Forgotten]:
         """`all`, `key:K`, `pack:ID`, `pipeline:ID`, `packs` or `pipelines`; facts go only by `all` or exact key."""
-        return forgetting(self._session, "facts.forget", scope, (Partition.FACTS,))
+        return forget_scope(self._session, "facts.forget", scope, (Partition.FACTS,))
 
     @call(MY_MEMORY)
     def my_memory(self) -> MyMemory:
-        """What is stored, by category: counts and the newest keys."""
+        """Summarises what is stored, by category: counts and the newest keys."""
         session = self._session
         scope = f"caller={session.caller.principal.id}"
         if session.is_off:
@@ -237,10 +234,13 @@ class FactCalls(Vocabulary):
             Field("Whose, as kind:id; for administrators.", "user:alice", bounds=SUBJECT | {"minLength": 1}),
         ] = None,
     ) -> Defaults:
-        """What is usual, learned from recorded runs: the tools and pipelines used most, with their usual inputs, and
-        what ran last. `caller` (kind:id, a bare id is a user) is for administrators, who see counts; others see
-        themselves whatever they name."""
-        session, whose = self._session, None if caller is None else _subject(caller)
+        """Defaults learned from recorded runs: the tools and pipelines used most, with their usual inputs, and the last
+        runs. `caller` (kind:id, a bare id is a user) is for administrators, who see counts; others always see
+        themselves."""
+        session, whose = self._session, None
+        if caller is not None:  # a bare id is a user, as in a token
+            name = check_words("caller", caller)
+            whose = parse_grantee(name if name.partition(":")[0] in tuple(PrincipalKind) else f"user:{name}")
         me = session.caller.principal
         if session.is_off:
             return Defaults(f"caller={me.id}", session.clock(), note=session.reason)
@@ -252,20 +252,15 @@ class FactCalls(Vocabulary):
 
     @call(CALLERS, aside=True)
     def callers(self, *, limit: Annotated[int, LIMIT] = 100) -> Callers:
-        """Who keeps memories here and how many, the busiest first; who is no administrator sees themselves alone."""
+        """Counts the memories of each caller, the busiest first; a caller who is no administrator sees only
+        themselves."""
         session = self._session
-        return [] if session.is_off else callers.list_callers(session, limit)
+        return [] if session.is_off else administer.list_callers(session, limit)
 
 
 Revisions = list[Revision]
 Callers = list[CallerCount]
 YOURS_ALONE = "These are your own; only an administrator may ask for another caller's."
-
-
-def _subject(caller: object) -> Principal:
-    """kind:id; a bare id is a user, as in a token."""
-    named = check_words("caller", caller)
-    return parse_grantee(named if named.partition(":")[0] in tuple(PrincipalKind) else f"user:{named}")
 
 
 def _target(key: object) -> EntryName:

@@ -8,20 +8,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 from uuid import UUID
 
+from holdfast.domain.context import LARGEST_BUDGET, SMALLEST_BUDGET
 from holdfast.domain.errors import (
     HoldfastError,
     InvalidField,
     InvalidKey,
     InvalidScope,
     MissingField,
+    MissingValue,
     NotFound,
 )
 from holdfast.domain.principal import ID_BYTES
 from holdfast.domain.retention import CENTURY_SECONDS
 from holdfast.vocabularies.encoding import Schema
+
+LevelName = Literal["search", "read", "readwrite", "manage"]
+"""How much a grant allows; each level includes those before it."""
+PartitionName = Literal["notes", "facts", "stores", "files", "assistant"]
+"""The part of a space that a vocabulary keeps its entries in."""
+SourceName = Literal["tool", "import"]
+"""The source of words that no person stands behind."""
 
 
 class Kind(StrEnum):
@@ -49,7 +58,6 @@ _SCHEMAS: Mapping[Kind, Schema] = {
     Kind.ROWS: {"type": "array", "items": {"type": "object"}},
     Kind.ANY: {},
 }
-_CONVERTED = frozenset({Kind.TEXTS, Kind.WHOLE, Kind.DATA, Kind.TABLE, Kind.ROWS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +79,6 @@ class Field:
     also: tuple[type, ...] = ()
     """Types of Python beside the kind's own: the id of a space, a timedelta."""
     parameter: str = ""
-
-    @property
-    def is_converted(self) -> bool:
-        """True where a value of JSON is checked or converted before the call gets it."""
-        return self.kind in _CONVERTED
 
     def at(self, parameter: str, hint: Any) -> Field:
         """The field at a parameter with that annotation."""
@@ -101,6 +104,8 @@ def _kind(hint: Any) -> tuple[Kind, frozenset[Any]]:
     named = frozenset(choices)
     for one in choices:
         match get_origin(one):
+            case origin if origin is Literal:
+                return Kind.TEXT, named
             case origin if origin is Mapping:
                 return Kind.TABLE, named
             case origin if origin is Iterable:
@@ -201,3 +206,30 @@ SCOPE = Field(
     bounds={"pattern": rf"^(all|packs|pipelines|(key|id|pack|pipeline):{_WORDS})$"},
 )
 QUESTION = Field("A question, in words.", "how do we deploy?", missing=MissingField)
+NAMESPACE = Field("A set of keys of its own within the space.", bounds=LINE)
+ONLY_NAMESPACE = Field("Only this namespace; empty: all of them.", bounds=LINE)
+SUPERSEDES = Field("The id of a memory that goes to the trash with this write.", wrong=NotFound)
+SOURCE = Field(
+    "For words that nobody stands behind: it can only lower the trust in them.",
+    "tool",
+    bounds={"enum": list(get_args(SourceName))},
+)
+DERIVED_FROM = Field("Ids of memories it was made from; it is trusted no more than they are.", wrong=NotFound)
+CONVERSATION = Field("Where it was said.", "standup-2026-05-08", bounds=LINE)
+PARTITION = Field(
+    "One room: notes, facts, stores, files or assistant.",
+    "notes",
+    bounds={"enum": list(get_args(PartitionName))},
+)
+EXPIRING = Field("Only what expires within so many seconds.", 86_400, bounds={"minimum": 0})
+TOKENS = Field(
+    "At most so many tokens.", 2_000, bounds={"minimum": SMALLEST_BUDGET, "maximum": LARGEST_BUDGET}
+)
+NOT_SHOWN = Field(
+    "The memory that was not shown.", "0b6f3c1e-6f2d-8a47-9c5d-3e8a1f2e3d4c", missing=MissingField
+)
+PASSAGE = Field("A passage, exactly as it stands.", "Konflux", missing=MissingField, bounds={"minLength": 1})
+NEW_KEY = Field("The new name.", "deploy/konflux", missing=InvalidKey, wrong=InvalidKey, bounds=NAME)
+TEXT = Field("What to remember.", "Deploys go through Konflux", missing=MissingValue)
+DATA = Field("Bytes in place of `text`, for what a client encrypted.", kind=Kind.DATA, name="data")
+OWN_KEY = replace(KEY, sentence="The memory's name; slashes make a hierarchy.", bounds=NAME)

@@ -52,7 +52,7 @@ ACTIONS = (UPSERT, DELETE)
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What UpdateUserMemory did."""
+    """Result of UpdateUserMemory."""
 
     action: str
     name: str
@@ -63,9 +63,9 @@ class FileChange:
     persisted: bool = True
     note: str | None = None
     redactions: Redactions = ()
-    """How many secrets of each kind were taken out."""
+    """The number of secrets of each kind that were taken out."""
     advice: tuple[Advice, ...] = ()
-    """What the save coach says about the text."""
+    """Advice of the save coach on the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class FileMemory:
 
     @property
     def text(self) -> str:
-        """As a model reads it: a heading, type and description, then the body."""
+        """The file as a model reads it: a heading, type and description, then the body."""
         return f"# {self.name}\n\n**{self.type}**: {self.description}\n\n{self.body}"
 
 
@@ -172,7 +172,7 @@ class FileCalls(Vocabulary):
                 raise AccessDenied("Nobody watches this caller, so it deletes nothing.")
             return self._delete(name, expected_revision)
         session = self._session
-        given = NoteInput(
+        arguments = NoteInput(
             check_body(body),
             name,
             category=check_type(type),
@@ -180,8 +180,8 @@ class FileCalls(Vocabulary):
             expected_revision=expected_revision,
         )
         if session.is_off:
-            return _change(not_kept(session, FILES, given))
-        return remember(session, FILES, None, given).then(_change)
+            return _change(not_kept(session, FILES, arguments))
+        return remember(session, FILES, None, arguments).then(_change)
 
     @call(FILE)
     def read_user_memory(self, name: Annotated[str, NAME]) -> FileMemory:

@@ -90,8 +90,8 @@ class HandlerCalls(Vocabulary):
         tags: Iterable[str] | None = None,
     ) -> Job[HandlerEntry]:
         """Keeps bytes under a key; without a ttl (or with 0) for ever."""
-        given = NoteInput(value, key, category=category, tags=tag_list(tags), ttl=ttl)
-        kept = remember.keep(self._session, HANDLER, self._space, given)
+        arguments = NoteInput(value, key, category=category, tags=tag_list(tags), ttl=ttl)
+        kept = remember.keep(self._session, HANDLER, self._space, arguments)
         return kept.then(lambda done: _entry(done.entry, done.fingerprint))
 
     def recall(self, key: str) -> HandlerEntry:

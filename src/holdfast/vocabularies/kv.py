@@ -15,7 +15,7 @@ from holdfast.operations import read, remove
 from holdfast.operations.authorize import EntryName
 from holdfast.operations.notes import NoteInput
 from holdfast.operations.remember import not_kept, remember
-from holdfast.vocabularies.agents import with_default_ttl
+from holdfast.vocabularies.administration import with_default_ttl
 from holdfast.vocabularies.call import Vocabulary, call
 from holdfast.vocabularies.encoding import single
 from holdfast.vocabularies.fields import LINE, NAME, NO_NUL, Field
@@ -39,10 +39,10 @@ class KvCalls(Vocabulary):
             raise MissingValue("`value` is required for kv_set.")
         if not isinstance(value, str):
             raise InvalidField("`value` must be text.")
-        session, given = self._session, NoteInput(value, key, namespace=self._label(namespace))
+        session, arguments = self._session, NoteInput(value, key, namespace=self._label(namespace))
         if session.is_off:
-            return not_kept(session, STORES, given).persisted
-        job = remember(session, STORES, None, with_default_ttl(session, given))
+            return not_kept(session, STORES, arguments).persisted
+        job = remember(session, STORES, None, with_default_ttl(session, arguments))
         return job.then(lambda remembered: remembered.persisted)
 
     @call(single("KvValue", "value", str))

@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import Annotated
 
 from holdfast.contracts.storage import Job
+from holdfast.domain.access import Grant
 from holdfast.domain.errors import InvalidLevel, MissingField, MissingKey
-from holdfast.domain.grant import Grant
-from holdfast.domain.retention import Ttl
+from holdfast.domain.retention import Ttl, whole_seconds
+from holdfast.domain.space import own_space
 from holdfast.operations import share, spaces
+from holdfast.operations.proposals import ProposalRequest
+from holdfast.operations.session import Session
 from holdfast.operations.share import Unshared
 from holdfast.operations.spaces import SpaceInfo
 from holdfast.vocabularies import answers
-from holdfast.vocabularies.approvals import sharing, unsharing
+from holdfast.vocabularies.approvals import ask_a_person, given_only, must_ask_to_share
 from holdfast.vocabularies.call import Vocabulary, call
 from holdfast.vocabularies.encoding import LEVELS
-from holdfast.vocabularies.fields import LONGEST_TTL, NAME, SPACE, Field
+from holdfast.vocabularies.fields import LONGEST_TTL, NAME, SPACE, Field, LevelName
 from holdfast.vocabularies.inputs import SpaceId, space_id
 
 Grants = list[Grant]
@@ -37,25 +40,38 @@ class SharingCalls(Vocabulary):
         grantee: Annotated[str, GRANTEE],
         *,
         space: Annotated[SpaceId, SPACE] = None,
-        level: Annotated[str, LEVEL] = "read",
+        level: Annotated[LevelName, LEVEL] = "read",
         ttl: Annotated[Ttl, GRANT_TTL] = None,
     ) -> Job[Grant]:
         """Lets `kind:id` (a bare id is an agent) into a space at search, read, readwrite or manage. A model only
         proposes it."""
-        return sharing(self._session, space_id(space), grantee, level, ttl)
+        session, space = self._session, space_id(space)
+        job = share.share(session, space, grantee, level, ttl)
+        if not must_ask_to_share(session):
+            return job
+        seconds = whole_seconds(ttl)
+        until = f" for {seconds} seconds." if seconds else "."
+        shown = f"Share {_readable(session, space)} with {grantee} at {level}{until}"
+        arguments = {"grantee": grantee, "space": space and str(space), "level": level, "ttl": seconds}
+        return ask_a_person(session, ProposalRequest("core.share", given_only(arguments), shown, space))
 
     @call(answers.UNSHARED, writes=True)
     def unshare(
         self, grantee: Annotated[str, GRANTEE], *, space: Annotated[SpaceId, SPACE] = None
     ) -> Job[Unshared]:
         """Takes a grant back, and every re-share that stood on it. A model only proposes it."""
-        return unsharing(self._session, space_id(space), grantee)
+        session, space = self._session, space_id(space)
+        job = share.unshare(session, space, grantee)
+        if not must_ask_to_share(session):
+            return job
+        shown = f"Take back what {grantee} may do in {_readable(session, space)}."
+        arguments = {"grantee": grantee, "space": space and str(space)}
+        return ask_a_person(session, ProposalRequest("core.unshare", given_only(arguments), shown, space))
 
     @call(answers.GRANTS)
     def grants(self, *, space: Annotated[SpaceId, SPACE] = None) -> Grants:
-        """Who has been let into a space."""
-        session = self._session
-        return share.grants_on(session, space_id(space))
+        """Lists the grants of a space."""
+        return share.grants_on(self._session, space_id(space))
 
     @call(answers.SPACES)
     def spaces(self) -> Spaces:
@@ -69,3 +85,8 @@ class SharingCalls(Vocabulary):
     ) -> Job[SpaceInfo]:
         """Makes a space of the caller's own that can be shared."""
         return spaces.create_space(self._session, ref)
+
+
+def _readable(session: Session, space: SpaceId) -> str:
+    own = own_space(session.principal)
+    return f"{own.kind.label}:{own.ref}" if space is None else str(space)

@@ -8,29 +8,28 @@ from typing import Any, assert_never
 from uuid import UUID
 
 from holdfast.contracts.storage import Job, Result
-from holdfast.domain.access import Op
+from holdfast.domain.access import Level, Op
 from holdfast.domain.entry import JSON, TEXT, Entry
 from holdfast.domain.errors import (
     AccessDenied,
     InvalidField,
     NotFound,
 )
-from holdfast.domain.grant import Level
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller, PrincipalKind
 from holdfast.domain.profile import STORES, STORES_JSON
 from holdfast.domain.retention import whole_seconds
 from holdfast.domain.space import Space, SpaceKind, SpaceName, own_space
 from holdfast.operations import edit, read, remove, share, spaces
-from holdfast.operations.ask import Ask, check_question
 from holdfast.operations.authorize import Access, EntryName, SpaceRef
 from holdfast.operations.edit import Replaced
 from holdfast.operations.notes import NoteInput
 from holdfast.operations.proposals import ProposalRequest
+from holdfast.operations.read import Ask, check_question
 from holdfast.operations.remember import not_kept, remember
 from holdfast.operations.results import Remembered, redactions_text
 from holdfast.operations.session import Session
-from holdfast.vocabularies.agents import with_default_ttl
+from holdfast.vocabularies.administration import with_default_ttl
 from holdfast.vocabularies.approvals import (
     ask_a_person,
     must_ask_to_share,
@@ -44,7 +43,7 @@ from holdfast.vocabularies.store_requests import (
     Create,
     Delete,
     Edit,
-    Listing,
+    ListEntries,
     Rename,
     Request,
     Scope,
@@ -64,14 +63,14 @@ AROUND = 40
 """Characters shown on either side of an edited passage."""
 _SOURCES = {"own": "self", "session user": "user"}
 Answer = Any
-"""What the tool answers: null, a sentence, or an object, as JSON has them."""
+"""The tool's answer: null, a sentence, or an object, as JSON has them."""
 
 
 def run_request(session: Session, request: Request) -> Result[Answer]:
     match request:
         case View(spot):
             return _view(session, spot)
-        case Listing():
+        case ListEntries():
             return _off(session) if session.is_off else _list(session, request)
         case Create():
             return _create(session, request)
@@ -110,8 +109,8 @@ def _view(session: Session, spot: Spot) -> Answer:
     return _shown(entry, _stores_of(session, (entry.space,))[entry.space])
 
 
-def _list(session: Session, request: Listing) -> Answer:
-    """What a model may see of a store, newest change first."""
+def _list(session: Session, request: ListEntries) -> Answer:
+    """Lists the entries of a store that a model may see, newest change first."""
     listing = read.Listing(
         PARTITIONS,
         space_of_store(session.caller, request.store),
@@ -127,7 +126,7 @@ def _list(session: Session, request: Listing) -> Answer:
 
 def _create(session: Session, request: Create) -> Result[Answer]:
     spot, is_text = request.spot, isinstance(request.value, str)
-    given = NoteInput(
+    arguments = NoteInput(
         request.value if is_text else as_json(request.value),
         spot.key,
         ttl=request.ttl,
@@ -136,20 +135,20 @@ def _create(session: Session, request: Create) -> Result[Answer]:
     )
     profile, space = STORES if is_text else STORES_JSON, space_of_store(session.caller, spot.store)
     if session.is_off:
-        kept = not_kept(session, profile, given)
+        kept = not_kept(session, profile, arguments)
         return {"persisted": kept.persisted, "note": kept.note}
-    job = remember(session, profile, space, with_default_ttl(session, given))
-    return job.then(lambda kept: _created(session, spot, kept))
+    job = remember(session, profile, space, with_default_ttl(session, arguments))
 
+    def sentence(kept: Remembered) -> str:
+        left_out = f"; secrets left out: {redactions_text(kept.redactions)}" if kept.redactions else ""
+        advice = "".join(f"; note: {each.message}" for each in kept.advised)
+        return f"created {_path(session, spot)}{left_out}{advice}"
 
-def _created(session: Session, spot: Spot, kept: Remembered) -> str:
-    left_out = f"; secrets left out: {redactions_text(kept.redactions)}" if kept.redactions else ""
-    advice = "".join(f"; note: {each.message}" for each in kept.advised)
-    return f"created {_path(session, spot)}{left_out}{advice}"
+    return job.then(sentence)
 
 
 def _edited(session: Session, spot: Spot, old: str, new: str, done: Replaced) -> Answer:
-    """Where the passage stood, before and after, and how often it had occurred: only the first was replaced."""
+    """The position of the passage, before and after, and how often it had occurred: only the first was replaced."""
     at = done.before.find(old)
     end = at + len(old)
     before, after = done.before[max(0, at - AROUND) : at], done.before[end : end + AROUND]
@@ -209,11 +208,17 @@ def _unshare(session: Session, request: Unshare) -> Job[Answer]:
     )
 
 
-def _propose(session: Session, command: str, store: Store, shown: str, given: dict[str, Any]) -> Job[Answer]:
+def _propose(
+    session: Session, command: str, store: Store, shown: str, details: dict[str, Any]
+) -> Job[Answer]:
     where = {"scope": store.value} if isinstance(store, Scope) else {"store": store}
-    arguments = {"command": command, **where, **{name: one for name, one in given.items() if one is not None}}
+    proposed = {
+        "command": command,
+        **where,
+        **{name: one for name, one in details.items() if one is not None},
+    }
     space = space_of_store(session.caller, store)
-    return ask_a_person(session, ProposalRequest("stores.memory", arguments, shown, space))
+    return ask_a_person(session, ProposalRequest("stores.memory", proposed, shown, space))
 
 
 def _stores(session: Session) -> Answer:
@@ -240,7 +245,7 @@ def _source(caller: Caller, access: Access) -> str:
 
 
 def space_of_store(caller: Caller, store: Store) -> SpaceRef:
-    """The space of a store as a caller names it. A scope never names a space that the door did not vouch for."""
+    """The space of a store as a caller names it. A scope only names spaces the session vouches for."""
     match store:
         case Scope.AGENT:
             return None
@@ -258,7 +263,7 @@ def space_of_store(caller: Caller, store: Store) -> SpaceRef:
 
 
 def store_id(caller: Caller, space: Space) -> str:
-    """What a store is called in answers: who or what it belongs to, as the session knows it; an id where that would be
+    """The name of a store in answers: who or what it belongs to, as the session knows it. An id where that would be
     ambiguous or cannot stand in a path."""
     if space.owner == caller.principal and space.kind is not SpaceKind.SHARED:
         return caller.principal.id
@@ -296,7 +301,7 @@ def as_json(value: Any) -> str:
 
 
 def value_of(entry: Entry) -> Any:
-    """As it was given. Secrets may have been cut out of JSON so that it is none any more; then its text."""
+    """The value as it was given. When secrets were cut out and left no valid JSON, its text."""
     if not entry.content.is_text:
         return entry.value
     if entry.content.media_type != JSON:
@@ -308,7 +313,7 @@ def value_of(entry: Entry) -> Any:
 
 
 def _stores_of(session: Session, spaces: Iterable[UUID]) -> dict[UUID, str]:
-    """What the stores that these spaces are go by."""
+    """The names of the stores that these spaces are."""
     own = session.sealed.own_space(session.principal)
     named: dict[UUID, str] = {}
     for id in spaces:

@@ -1,5 +1,5 @@
-"""What the `memory` tool may be asked, as one type of request, and the three ways of asking: by path, by scope or store
-and key, and by the eight older actions. Nothing here knows an engine."""
+"""Requests of the `memory` tool as one type, and the three ways of naming: by path, by scope or store and key, and by
+the eight older actions. Nothing here knows an engine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ Store = Scope | str
 
 
 class Spot(NamedTuple):
-    """Where one entry lies. A named tuple, as the requests are: one is made for every call, at a third of the price."""
+    """The address of one entry. A named tuple, as the requests are: one is made for every call, at a third of the
+    price."""
 
     store: Store
     key: str
@@ -54,7 +55,7 @@ class View(NamedTuple):
     spot: Spot
 
 
-class Listing(NamedTuple):
+class ListEntries(NamedTuple):
     store: Store
     prefix: str = ""
     namespace: str = ""
@@ -109,35 +110,35 @@ class Stores(NamedTuple):
     pass
 
 
-Request = View | Listing | Create | Edit | Delete | Rename | Search | Share | Unshare | Stores
+Request = View | ListEntries | Create | Edit | Delete | Rename | Search | Share | Unshare | Stores
 
 
 class _Address(NamedTuple):
-    """What an address names: a store; an entry in it, or what lies under a prefix."""
+    """A store, an entry in it, or everything under a prefix."""
 
     store: Store
     key: str | None = None
     prefix: str = ""
 
 
-Said = Mapping[str, Any]
-"""What was said, without what was left out."""
+Arguments = Mapping[str, Any]
+"""The given arguments by name."""
 
 
-class _Asked(NamedTuple):
-    """One command with its arguments, whichever vocabulary it came in."""
+class _Invocation(NamedTuple):
+    """A command with its arguments, whichever vocabulary named it."""
 
     command: str
-    said: Said
+    arguments: Arguments
     address: _Address
 
     def needed(self, name: str, refusal: type[HoldfastError] = MissingField) -> Any:
-        if name not in self.said:
+        if name not in self.arguments:
             raise refusal(f"`{name}` is required for {self.command}.")
-        return self.said[name]
+        return self.arguments[name]
 
     def namespace(self) -> str:
-        return str(self.said.get("namespace", ""))
+        return str(self.arguments.get("namespace", ""))
 
     def spot(self) -> Spot:
         store, key, _ = self.address
@@ -146,25 +147,23 @@ class _Asked(NamedTuple):
         return Spot(store, key, self.namespace())
 
 
-def parse(said: Said) -> Request:
-    """The request that was made, in whichever of the three vocabularies."""
-    for name, value in said.items():
+def parse(arguments: Arguments) -> Request:
+    """Parses the arguments of any of the three vocabularies."""
+    for name, value in arguments.items():
         if (check := _CHECKS.get(name)) is not None:
             check(name, value)
-    if "action" in said:
-        if "command" in said:
+    if "action" in arguments:
+        if "command" in arguments:
             raise InvalidField("Say `command` or `action`, not both.")
-        return _parse_action(said)
-    if "command" not in said:
+        if "path" in arguments:
+            raise InvalidField(
+                "An `action` names its entry by `store` and `key`; a `path` goes with `command`."
+            )
+        content = {"content": arguments["value"]} if "value" in arguments else {}
+        return _built(ACTIONS, _word("action", arguments["action"]), {**arguments, **content}, "action")
+    if "command" not in arguments:
         raise MissingField(f"`command` is required: one of {', '.join(COMMANDS)}.")
-    return _built(COMMANDS, _word("command", said["command"]), said, "command")
-
-
-def _parse_action(said: Said) -> Request:
-    if "path" in said:
-        raise InvalidField("An `action` names its entry by `store` and `key`; a `path` goes with `command`.")
-    value = {"content": said["value"]} if "value" in said else {}
-    return _built(ACTIONS, _word("action", said["action"]), {**said, **value}, "action")
+    return _built(COMMANDS, _word("command", arguments["command"]), arguments, "command")
 
 
 def _word(name: str, value: object) -> str:
@@ -173,21 +172,27 @@ def _word(name: str, value: object) -> str:
     return value
 
 
-def _built(table: Mapping[str, Callable[[_Asked], Request]], command: str, said: Said, what: str) -> Request:
+def _built(
+    table: Mapping[str, Callable[[_Invocation], Request]], command: str, arguments: Arguments, what: str
+) -> Request:
     build = table.get(command)
     if build is None:
         raise InvalidField(f"Unknown {what} `{command[:64]}`; there are {', '.join(table)}.")
-    return build(_Asked(command, said, _by_path(said) if "path" in said else _by_key(said)))
+    return build(_Invocation(command, arguments, _address(arguments)))
 
 
-def _by_path(said: Said) -> _Address:
-    if "key" in said or "store" in said or "scope" in said:
+def _address(arguments: Arguments) -> _Address:
+    if "path" not in arguments:
+        key = _key(arguments["key"]) if "key" in arguments else None
+        return _Address(_store(arguments), key, arguments.get("prefix", ""))
+    if "key" in arguments or "store" in arguments or "scope" in arguments:
         raise InvalidField("Name the entry by `path`, or by `scope` or `store` and `key`, not both.")
-    return address_of(said["path"])
+    return address_of(arguments["path"])
 
 
 def address_of(path: object) -> _Address:
-    """`/memories/<key>` is in the own store, `/memories/shared/<store>/<key>` in another; a slash at the end lists."""
+    """Parses a path: `/memories/<key>` is in the caller's store, `/memories/shared/<store>/<key>` in another; a slash
+    at the end lists."""
     if not is_text(path) or len(path) > LONGEST_PATH:
         raise InvalidField(f"`path` must be text of at most {LONGEST_PATH} characters.")
     if path != ROOT and not path.startswith(ROOT + "/"):
@@ -209,22 +214,16 @@ def _inside(store: Store, key: str) -> _Address:
     return _Address(store, prefix=key) if not key or key.endswith("/") else _Address(store, _key(key))
 
 
-def _by_key(said: Said) -> _Address:
-    store = _store(said)
-    prefix = said.get("prefix", "")
-    return _Address(store, _key(said["key"]), prefix) if "key" in said else _Address(store, None, prefix)
-
-
-def _store(said: Said) -> Store:
-    if "scope" in said and "store" in said:
+def _store(arguments: Arguments) -> Store:
+    if "scope" in arguments and "store" in arguments:
         raise InvalidField("Say `scope` or `store`, not both.")
-    if "store" in said:
-        store = check_words("store", said["store"])
+    if "store" in arguments:
+        store = check_words("store", arguments["store"])
         if not store:
             raise InvalidField("`store` must not be empty; leave it out to mean your own.")
         return store
     try:
-        return Scope(said.get("scope", Scope.AGENT))
+        return Scope(arguments.get("scope", Scope.AGENT))
     except ValueError:
         raise InvalidField(f"`scope` is one of {', '.join(Scope)}.") from None
 
@@ -254,34 +253,36 @@ _CHECKS: Mapping[str, Callable[[str, Any], object]] = {
     "encrypted": check_flag,
     "limit": _check_limit,
 }
-"""What is wrong is refused by every command, also by one that has no use for it."""
+"""Checks of arguments by name. Every command refuses a wrong one, also if it has no use for it."""
 
 
-def _view(asked: _Asked) -> Request:
-    return View(asked.spot()) if asked.address.key else _list(asked)
+def _view(call: _Invocation) -> Request:
+    return View(call.spot()) if call.address.key else _list(call)
 
 
-def _list(asked: _Asked) -> Request:
-    address, said = asked.address, asked.said
-    return Listing(address.store, address.prefix, asked.namespace(), said.get("limit"), said.get("cursor"))
+def _list(call: _Invocation) -> Request:
+    address, arguments = call.address, call.arguments
+    return ListEntries(
+        address.store, address.prefix, call.namespace(), arguments.get("limit"), arguments.get("cursor")
+    )
 
 
-def _create(asked: _Asked) -> Request:
-    spot, said = asked.spot(), asked.said
-    value = asked.needed("content", MissingValue)
-    return Create(spot, value, said.get("ttl"), said.get("encrypted", False))
+def _create(call: _Invocation) -> Request:
+    spot, arguments = call.spot(), call.arguments
+    value = call.needed("content", MissingValue)
+    return Create(spot, value, arguments.get("ttl"), arguments.get("encrypted", False))
 
 
-def _edit(asked: _Asked) -> Request:
-    spot, old = asked.spot(), asked.needed("old_str")
+def _edit(call: _Invocation) -> Request:
+    spot, old = call.spot(), call.needed("old_str")
     if not old:
         raise MissingField("`old_str` must not be empty for edit.")
-    return Edit(spot, old, asked.needed("new_str"))
+    return Edit(spot, old, call.needed("new_str"))
 
 
-def _rename(asked: _Asked) -> Request:
+def _rename(call: _Invocation) -> Request:
     """The new name is a path, or a key in the same store."""
-    spot, name = asked.spot(), asked.needed("new_str")
+    spot, name = call.spot(), call.needed("new_str")
     if name == ROOT or name.startswith(ROOT + "/"):
         address = address_of(name)
     else:
@@ -291,45 +292,37 @@ def _rename(asked: _Asked) -> Request:
     return Rename(spot, Spot(address.store, address.key, spot.namespace))
 
 
-def _search(asked: _Asked) -> Request:
-    said = asked.said
-    where = asked.address.store if {"path", "scope", "store"} & said.keys() else None
-    return Search(asked.needed("query"), where, said.get("limit"), asked.namespace())
+def _search(call: _Invocation) -> Request:
+    arguments = call.arguments
+    where = call.address.store if {"path", "scope", "store"} & arguments.keys() else None
+    return Search(call.needed("query"), where, arguments.get("limit"), call.namespace())
 
 
-def _share(asked: _Asked) -> Request:
-    said = asked.said
+def _share(call: _Invocation) -> Request:
+    arguments = call.arguments
     return Share(
-        asked.address.store, asked.needed("agent"), said.get("level", DEFAULT_LEVEL), said.get("ttl")
+        call.address.store, call.needed("agent"), arguments.get("level", DEFAULT_LEVEL), arguments.get("ttl")
     )
 
 
-def _unshare(asked: _Asked) -> Request:
-    return Unshare(asked.address.store, asked.needed("agent"))
-
-
-def _stores(_: _Asked) -> Request:
-    return Stores()
-
-
-COMMANDS: Mapping[str, Callable[[_Asked], Request]] = {
+COMMANDS: Mapping[str, Callable[[_Invocation], Request]] = {
     "view": _view,
     "create": _create,
     "edit": _edit,
-    "delete": lambda asked: Delete(asked.spot()),
+    "delete": lambda call: Delete(call.spot()),
     "rename": _rename,
     "search": _search,
     "share": _share,
-    "unshare": _unshare,
-    "stores": _stores,
+    "unshare": lambda call: Unshare(call.address.store, call.needed("agent")),
+    "stores": lambda _: Stores(),
 }
-ACTIONS: Mapping[str, Callable[[_Asked], Request]] = {
-    "get": lambda asked: View(asked.spot()),
+ACTIONS: Mapping[str, Callable[[_Invocation], Request]] = {
+    "get": lambda call: View(call.spot()),
     "set": _create,
     "delete": COMMANDS["delete"],
     "list": _list,
     "search": _search,
     "share": _share,
-    "unshare": _unshare,
-    "stores": _stores,
+    "unshare": COMMANDS["unshare"],
+    "stores": COMMANDS["stores"],
 }

@@ -1,5 +1,5 @@
 """The stores vocabulary: the `memory` tool, whose stores are spaces, and what skills keep beside it out of a model's
-sight. Every entry belongs to who wrote it, as the door knows them; no argument says so."""
+sight. Every entry belongs to its writer, as the session knows them; no argument says so."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from holdfast.operations.authorize import EntryName
 from holdfast.operations.notes import NoteInput
 from holdfast.operations.remember import remember
 from holdfast.operations.session import Session
-from holdfast.operations.share_preview import Preview, preview
+from holdfast.operations.share import Preview, preview
 from holdfast.vocabularies import encoding
 from holdfast.vocabularies.call import Vocabulary, call
 from holdfast.vocabularies.encoding import LEVELS, Codec, Json, Part, any_answer, record, single
 from holdfast.vocabularies.entries import ENTRY
-from holdfast.vocabularies.fields import CURSOR, LIMIT, LINE, NAME, SPACE, SUBJECT, Field, Kind
+from holdfast.vocabularies.fields import CURSOR, LIMIT, LINE, NAME, SPACE, SUBJECT, Field, Kind, LevelName
 from holdfast.vocabularies.inputs import SpaceId, required_key, space_id
 from holdfast.vocabularies.rules import OF_THE_TOOL, TOOL_PATH, VALUE_OR_DATA
 from holdfast.vocabularies.store_commands import (
@@ -155,18 +155,20 @@ class StoreCalls(Vocabulary):
         limit: Annotated[int | None, LIMIT] = None,
         cursor: Annotated[str | None, CURSOR] = None,
     ) -> Result[Answer]:
-        """The memory tool: `view`, `create`, `edit`, `delete`, `rename`, `search`, `share`, `unshare` and `stores`,
-        with a `path` (`/memories/KEY`, `/memories/shared/STORE/KEY`) or `scope` or `store` and `key`; or, as `action`,
-        `get`, `set`, `delete`, `list`, `search`, `share`, `unshare` and `stores`."""
+        """The memory tool: `view`, `create`, `edit`, `delete`, `rename`, `search`, `share`, `unshare` and `stores`.
+        Entries are named by `path` (`/memories/KEY`, `/memories/shared/STORE/KEY`), or by `scope` or `store` and `key`.
+        As `action`: `get`, `set`, `delete`, `list`, `search`, `share`, `unshare` and `stores`."""
         if namespace is not None:
             namespace = check_label("namespace", namespace, self._session.limits)
-        said = {
+        arguments = {
             "command": command, "action": action, "path": path, "scope": scope, "store": store, "key": key,
             "namespace": namespace, "content": content, "value": value, "old_str": old_str, "new_str": new_str,
             "query": query, "prefix": prefix, "agent": agent, "level": level, "ttl": ttl, "encrypted": encrypted,
             "limit": limit, "cursor": cursor,
         }  # fmt: skip
-        return run_request(self._session, parse({name: one for name, one in said.items() if one is not None}))
+        return run_request(
+            self._session, parse({name: one for name, one in arguments.items() if one is not None})
+        )
 
     @call(record(Preview, of={"entries": ENTRY}), aside=True)
     def preview(
@@ -183,18 +185,18 @@ class StoreCalls(Vocabulary):
         *,
         space: Annotated[SpaceId, SPACE] = None,
         level: Annotated[
-            str,
+            LevelName,
             Field("The level they would be given; default: read.", "read", wrong=InvalidLevel, bounds=LEVELS),
         ] = "read",
         limit: Annotated[int, LIMIT] = 100,
     ) -> Preview:
-        """What somebody (kind:id, a bare id is an agent) would see of a store if they were given a level there, for
-        those who could give it. Nothing is given."""
+        """Previews what somebody (kind:id, a bare id is an agent) would see of a store at a level, for those who could
+        give it. Nothing is given."""
         return preview(self._session, space_id(space), agent, level, limit)
 
     @call(INTERNAL)
     def get_internal(self, store: Annotated[str, STORE], key: Annotated[str, KEY]) -> Any:
-        """What a skill of this agent keeps in a store out of every model's sight; None when there is nothing."""
+        """The value a skill of this agent keeps in a store out of every model's sight; None when there is nothing."""
         session, name = self._session, _internal(self._session, store, key)
         try:
             entry = read.get(session, name)
@@ -219,10 +221,10 @@ class StoreCalls(Vocabulary):
         text, opaque = isinstance(value, str | bytes), check_flag("encrypted", encrypted)
         if isinstance(value, bytes) and not opaque:
             raise InvalidField("Bytes are for what the client encrypted; say `encrypted`.")
-        given = NoteInput(value if text else as_json(value), key, ttl=ttl, encrypted=opaque)
+        arguments = NoteInput(value if text else as_json(value), key, ttl=ttl, encrypted=opaque)
         if session.is_off:
             return False
-        keep = remember(session, SKILL if text else SKILL_JSON, name.space, given)
+        keep = remember(session, SKILL if text else SKILL_JSON, name.space, arguments)
         hide = remove.trash(session, name._replace(partitions=PARTITIONS), creator_only=True)
 
         def write(tx: Transaction) -> bool:
@@ -235,7 +237,8 @@ class StoreCalls(Vocabulary):
 
 
 def _internal(session: Session, store: str, key: str) -> EntryName:
-    """Never for people, and never through the door of a model: that is what keeps these entries from its sight."""
+    """Names an internal entry. Never for people, and never through a model's interface: that keeps these entries from
+    its sight."""
     caller = session.caller
     if caller.principal.kind is PrincipalKind.USER or caller.door in MODEL_DOORS:
         raise AccessDenied("Only the code of an agent or a service reads and writes what is internal.")

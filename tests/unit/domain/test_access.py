@@ -7,6 +7,8 @@ import pytest
 from holdfast.domain.access import (
     ALL_RULES,
     Decision,
+    Grant,
+    Level,
     Op,
     Reason,
     Rules,
@@ -21,7 +23,6 @@ from holdfast.domain.access import (
 )
 from holdfast.domain.entry import Content, Entry, Provenance, Source
 from holdfast.domain.errors import AccessDenied
-from holdfast.domain.grant import Grant, Level
 from holdfast.domain.ids import new_space_id
 from holdfast.domain.partition import Partition
 from holdfast.domain.principal import Caller, Principal, PrincipalKind

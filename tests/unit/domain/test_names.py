@@ -8,10 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.domain.access import Level, parse_level
 from holdfast.domain.errors import HoldfastError, InvalidScope, NotFound, family
-from holdfast.domain.grant import Level, parse_level
-from holdfast.domain.ids import entry_id, new_number, new_space_id, number_of, split_entry_id
-from holdfast.domain.key import is_made, made_key, refuse_reserved
+from holdfast.domain.ids import (
+    entry_id,
+    is_made,
+    made_key,
+    new_number,
+    new_space_id,
+    number_of,
+    split_entry_id,
+)
+from holdfast.domain.limits import refuse_reserved
 from holdfast.domain.principal import Caller, Principal, PrincipalKind, parse_grantee, principal
 from holdfast.domain.profile import RESERVED_HEADS
 from holdfast.domain.scope import Everything, OneEntry, OneKey, Runs, Scope, parse_scope

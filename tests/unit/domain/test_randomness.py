@@ -2,7 +2,7 @@
 
 import os
 
-from holdfast.domain.randomness import PIECES, fresh_bytes
+from holdfast.domain.ids import PIECES, fresh_bytes
 
 
 def test_no_piece_is_given_out_twice() -> None:

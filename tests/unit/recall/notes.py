@@ -8,9 +8,11 @@ from datetime import date
 import numpy as np
 
 from holdfast.recall.arrays import (
+    DEFAULT,
     NO_DAY,
     NOBODY,
     Bools,
+    Constants,
     Field,
     Floats,
     Occurrences,
@@ -21,7 +23,6 @@ from holdfast.recall.arrays import (
 )
 from holdfast.recall.bm25 import Postings, WordScores, read_postings, score_words
 from holdfast.recall.fusion import Ranking, Scale, fuse
-from holdfast.recall.weights import DEFAULT, Constants
 from holdfast.text.analyser import analyse
 from holdfast.text.question import Question, read_question
 from holdfast.text.traits import chunks, role_of, traits_of

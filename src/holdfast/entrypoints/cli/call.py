@@ -9,7 +9,7 @@ import typer
 
 from holdfast.domain.errors import InvalidField, InvalidJson
 from holdfast.entrypoints.cli import output
-from holdfast.entrypoints.cli.options import As, Data, Json, text_of
+from holdfast.entrypoints.cli.options import text_of
 from holdfast.entrypoints.cli.session import opened
 from holdfast.entrypoints.plain_json import decode
 
@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 
 
 def call(
+    context: typer.Context,
     surface: Annotated[str, typer.Argument(help="A vocabulary: core, facts, stores, files, …")],
     tool: Annotated[str, typer.Argument(help="One of its calls, such as memory_store.")],
     arguments: Annotated[
         str,
         typer.Argument(metavar="[JSON]", help="Its arguments, as a JSON object; `-` reads standard input."),
     ] = "{}",
-    as_json: Json = False,
-    subject: As = None,
-    data: Data = None,
 ) -> None:
     """Call any API method with JSON."""
     from holdfast.vocabularies.arguments import read_arguments
@@ -34,9 +32,9 @@ def call(
     row = _row(surface, tool)
     request = _json_object(text_of(arguments, InvalidJson))
     checked = read_arguments(row.fields, request)
-    with opened(data, subject, "calling") as me:
+    with opened(context, "calling") as me:
         document = row.answer.encode(_run(me, row, checked, request))
-    if as_json:
+    if context.obj.as_json:
         output.emit(document)
     elif row.answer.is_text:
         output.body(document["text"])

@@ -18,6 +18,7 @@ from urllib.parse import quote
 from holdfast.crypto.keyfile import EPHEMERAL, OFF, key_file_of
 from holdfast.disk import write_atomically
 from holdfast.domain.errors import InvalidJson, Unavailable
+from holdfast.entrypoints.plain_json import unique_names
 from holdfast.settings import FILE, PREFIX, TABLE, Settings, load, surroundings, user_config_dir
 from holdfast.wiring import locate_store
 
@@ -283,7 +284,7 @@ def _parse(client: Client, text: str) -> JsonObject:
     """Returns the settings, always with an object of servers. InvalidJson when they could not be written back."""
     text = text.removeprefix(BYTE_ORDER_MARK)
     try:
-        settings = json.loads(text, object_pairs_hook=_object) if text.strip() else {}
+        settings = json.loads(text, object_pairs_hook=unique_names) if text.strip() else {}
         json.dumps(settings, allow_nan=False)
     except ValueError as error:
         raise InvalidJson(f"{client.file()} is not plain JSON ({error}); nothing was changed.") from None
@@ -292,13 +293,6 @@ def _parse(client: Client, text: str) -> JsonObject:
     if not isinstance(settings.setdefault(client.servers, {}), dict):
         raise InvalidJson(f"`{client.servers}` in {client.file()} is not an object; nothing was changed.")
     return settings
-
-
-def _object(members: list[tuple[str, Any]]) -> JsonObject:
-    found = dict(members)
-    if len(found) < len(members):
-        raise ValueError("a name appears twice in one object")
-    return found
 
 
 def _rendered(settings: JsonObject, former: str) -> str:

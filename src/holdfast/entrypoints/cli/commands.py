@@ -16,13 +16,12 @@ from holdfast.entrypoints.cli import (
     doctor,
     maintenance,
     model,
-    people,
     reading,
     serving,
     sharing,
-    tokens,
     writing,
 )
+from holdfast.entrypoints.cli.options import global_parameters
 
 MEMORIES, SPACES, SERVER, STORE = "Memories", "Spaces", "Server", "Store"
 
@@ -42,9 +41,9 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Any] | typer.Typer], ...] = (
     ("forget", MEMORIES, writing.forget),
     ("context", MEMORIES, reading.context),
     ("call", MEMORIES, call.call),
-    ("proposals", MEMORIES, people.proposals),
-    ("quarantine", MEMORIES, people.quarantine),
-    ("undo-by", MEMORIES, people.undo_by),
+    ("proposals", MEMORIES, sharing.proposals),
+    ("quarantine", MEMORIES, sharing.quarantine),
+    ("undo-by", MEMORIES, sharing.undo_by),
     ("spaces", SPACES, sharing.spaces),
     ("share", SPACES, sharing.share),
     ("unshare", SPACES, sharing.unshare),
@@ -52,7 +51,7 @@ COMMANDS: tuple[tuple[str, str, Callable[..., Any] | typer.Typer], ...] = (
     ("serve", SERVER, serving.serve),
     ("mcp", SERVER, serving.mcp),
     ("connect", SERVER, connect.connect),
-    ("token", SERVER, tokens.app),
+    ("token", SERVER, serving.token),
     ("doctor", STORE, doctor.doctor),
     ("keys", STORE, maintenance.keys),
     ("audit", STORE, maintenance.audit),
@@ -103,10 +102,15 @@ def built(name: str, markup: MarkupMode = None) -> Any:
         command.rich_markup_mode = markup
         group = typer.main.get_group(command)
         group.name = name
+        for each in (group, *group.commands.values()):
+            if each is not group or group.invoke_without_command:
+                each.params = [*each.params, *global_parameters()]
         return group
     alone = typer.Typer(add_completion=False, rich_markup_mode=markup)
     alone.command(name)(command)
-    return typer.main.get_command(alone)
+    built_command = typer.main.get_command(alone)
+    built_command.params = [*built_command.params, *global_parameters()]
+    return built_command
 
 
 def _outline(name: str, panel: str, command: Callable[..., Any] | typer.Typer) -> TyperCommand:

@@ -11,7 +11,6 @@ import typer
 
 from holdfast.domain.errors import InvalidField, InvalidJson
 from holdfast.entrypoints.cli import output
-from holdfast.entrypoints.cli.options import As, Data, Json
 from holdfast.entrypoints.cli.serving import SurfaceNames
 from holdfast.entrypoints.cli.session import settings_of
 
@@ -21,15 +20,13 @@ if TYPE_CHECKING:
 
 
 def connect(
+    context: typer.Context,
     client: Annotated[
         str, typer.Argument(metavar="CLIENT", help="claude-code, claude-desktop, cursor, vscode or gemini.")
     ],
     surface: SurfaceNames = "core",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change; write nothing.")] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Remove the entry.")] = False,
-    as_json: Json = False,
-    data: Data = None,
-    subject: As = None,
 ) -> None:
     """Add Holdfast to an AI client's MCP settings (backs up the file first)."""
     from holdfast.entrypoints.cli import clients
@@ -44,14 +41,16 @@ def connect(
     if undo:
         after, warning = clients.without_entry(chosen, before), None
     else:
-        settings = settings_of(data, subject=subject)
-        after, warning = _with_entry(chosen, before, settings, surface, dry_run=dry_run, as_json=as_json)
+        settings = settings_of(context.obj.data, subject=context.obj.subject)
+        after, warning = _with_entry(
+            chosen, before, settings, surface, dry_run=dry_run, as_json=context.obj.as_json
+        )
     if not dry_run and after != before:
         clients.save(chosen, after, backup=None if undo else before)
     if undo and not dry_run:
         clients.remove_backup(chosen)
     path = str(chosen.file())
-    if as_json:
+    if context.obj.as_json:
         document = {"client": client, "file": path, "changed": after != before, "written": not dry_run}
         output.emit(document | ({} if warning is None else {"warning": warning}))
     elif dry_run:

@@ -12,7 +12,6 @@ import typer
 from typer.core import TyperCommand
 
 from holdfast.entrypoints.cli import output
-from holdfast.entrypoints.cli.options import As, Data, Json
 from holdfast.entrypoints.cli.session import local_settings, opened, opened_store, settings_of
 
 if TYPE_CHECKING:
@@ -36,11 +35,11 @@ class RotateCommand(TyperCommand):
 
 
 @keys.command()
-def status(as_json: Json = False, data: Data = None, _subject: As = None) -> None:
+def status(context: typer.Context) -> None:
     """Show the master key in use, and data keys under other master keys."""
-    with opened_store(data, "keys status") as memory:
+    with opened_store(context, "keys status") as memory:
         found = memory.keys.status()
-    if as_json:
+    if context.obj.as_json:
         output.emit(asdict(found))
         return
     output.say(f"Master key {found.master}.")
@@ -61,6 +60,7 @@ def status(as_json: Json = False, data: Data = None, _subject: As = None) -> Non
 
 @keys.command(cls=RotateCommand)
 def rotate(
+    context: typer.Context,
     data_keys: Annotated[
         bool,
         typer.Option(
@@ -68,19 +68,16 @@ def rotate(
             help="Replace the data keys and re-encrypt every memory. `--data` without DIR does the same.",
         ),
     ] = False,
-    as_json: Json = False,
-    data: Data = None,
-    _subject: As = None,
 ) -> None:
     """Re-wrap every data key under the current master key, or replace the data keys."""
-    with opened_store(data, "keys rotate") as memory:
+    with opened_store(context, "keys rotate") as memory:
         if data_keys:
             with output.shown_count("rows re-encrypted") as report:
                 done = memory.keys.rotate_data(progress=report)
         else:
             with output.status("wrapping keys"):
                 done = memory.keys.rotate()
-    if as_json:
+    if context.obj.as_json:
         output.emit(asdict(done))
     elif data_keys:
         memories = output.counted(done.entries, "memory", "memories")
@@ -96,15 +93,13 @@ def rotate(
 
 @keys.command()
 def backup(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(help="A new file; keep it apart from copies of the store.")],
-    as_json: Json = False,
-    data: Data = None,
-    _subject: As = None,
 ) -> None:
     """Back up the wrapped data keys to a file; it is useless without the master key."""
-    with opened_store(data, "keys backup") as memory:
+    with opened_store(context, "keys backup") as memory:
         count = memory.keys.backup(file)
-    if as_json:
+    if context.obj.as_json:
         output.emit({"file": str(file), "keys": count})
     else:
         output.say(
@@ -114,17 +109,15 @@ def backup(
 
 @keys.command()
 def restore(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(help="A file that `keys backup` wrote.")],
-    as_json: Json = False,
-    data: Data = None,
-    _subject: As = None,
 ) -> None:
     """Restore the wrapped keys that the store lost and still needs."""
-    from holdfast.entrypoints.python.keys import read_file
+    from holdfast.entrypoints.python.maintenance import read_file
     from holdfast.wiring import put_back_keys
 
-    done = put_back_keys(local_settings(data, "keys restore"), read_file(file))
-    if as_json:
+    done = put_back_keys(local_settings(context, "keys restore"), read_file(file))
+    if context.obj.as_json:
         output.emit(asdict(done))
         return
     output.say(f"Restored {output.counted(done.restored, 'key')}; {done.present} already present.")
@@ -136,20 +129,18 @@ def restore(
 
 @keys.command()
 def destroy(
+    context: typer.Context,
     space: Annotated[UUID, typer.Argument(help="The space's id.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    as_json: Json = False,
-    data: Data = None,
-    _subject: As = None,
 ) -> None:
     """Destroy the keys of a space: nothing written there can ever be read again."""
     if not yes:
         typer.confirm(
             f"Nothing in space {space} will be readable again. Destroy its keys?", abort=True, err=True
         )
-    with opened_store(data, "keys destroy") as memory:
+    with opened_store(context, "keys destroy") as memory:
         count = memory.keys.destroy(space)
-    if as_json:
+    if context.obj.as_json:
         output.emit({"space": str(space), "destroyed": count})
     else:
         output.say(f"Destroyed {output.counted(count, 'key')}. Destroy key backups that hold them, too.")
@@ -165,18 +156,16 @@ def _log() -> None:
 
 @audit.command()
 def verify(
+    context: typer.Context,
     anchor: Annotated[
         str | None,
         typer.Option("--anchor", help="The anchor of an earlier check; its entry must still be there."),
     ] = None,
-    as_json: Json = False,
-    data: Data = None,
-    _subject: As = None,
 ) -> None:
     """Detect entries of the audit log that were changed, moved or removed."""
-    with opened_store(data, "audit verify") as memory, output.shown_count("log entries checked") as report:
+    with opened_store(context, "audit verify") as memory, output.shown_count("log entries checked") as report:
         found = memory.audit.verify(anchor, report)
-    if as_json:
+    if context.obj.as_json:
         output.emit(asdict(found) | {"intact": found.intact})
     elif found.intact:
         entries = output.counted(found.lines, "entry", "entries")
@@ -187,11 +176,11 @@ def verify(
         raise typer.Exit(1)
 
 
-def sweep(as_json: Json = False, data: Data = None, _subject: As = None) -> None:
+def sweep(context: typer.Context) -> None:
     """Remove expired memories and old trash now."""
-    with opened_store(data, "sweep") as memory, output.status("sweeping"):
+    with opened_store(context, "sweep") as memory, output.status("sweeping"):
         swept = memory.sweep()
-    if as_json:
+    if context.obj.as_json:
         output.emit(asdict(swept))
     else:
         expired = output.counted(swept.expired, "expired memory", "expired memories")
@@ -199,18 +188,18 @@ def sweep(as_json: Json = False, data: Data = None, _subject: As = None) -> None
         output.say(f"Removed {expired}, {swept.trash} from the trash, {grants}.")
 
 
-def index(as_json: Json = False, subject: As = None, data: Data = None) -> None:
+def index(context: typer.Context) -> None:
     """Show the state of recall's index."""
-    with opened(data, subject, "reading the index") as me:
+    with opened(context, "reading the index") as me:
         found: IndexStatus = me.index()
-    _show_index(found, as_json)
+    _show_index(found, context.obj.as_json)
 
 
-def reindex(as_json: Json = False, data: Data = None, _subject: As = None) -> None:
+def reindex(context: typer.Context) -> None:
     """Build missing vectors now."""
-    with opened_store(data, "reindex") as memory:
+    with opened_store(context, "reindex") as memory:
         found = _settle(memory)
-    _show_index(found, as_json)
+    _show_index(found, context.obj.as_json)
 
 
 def _settle(memory: Memory) -> IndexStatus:
@@ -248,23 +237,21 @@ scale = typer.Typer(help="Scale a store on PostgreSQL.", no_args_is_help=True)
 
 
 def migrate_store(
+    context: typer.Context,
     source: Annotated[
         str, typer.Argument(metavar="FROM", help="A folder, a database file, sqlite:///… or postgresql://…")
     ],
     target: Annotated[str, typer.Argument(metavar="TO", help="An empty store, named the same way.")],
-    as_json: Json = False,
-    _data: Data = None,
-    _subject: As = None,
 ) -> None:
     """Move a store to another backend, and compare both.
 
     Rows are copied unchanged. Nothing may write to the store meanwhile. If interrupted, run it again to continue.
     """
-    from holdfast.entrypoints.python.migrate_store import move_store
+    from holdfast.entrypoints.python.memory import move_store
 
     with output.shown_count("entries moved") as report:
         moved = move_store(source, target, progress=report)
-    if as_json:
+    if context.obj.as_json:
         output.emit(asdict(moved))
         return
     print(
@@ -279,24 +266,22 @@ def migrate_store(
 
 @scale.command()
 def vectors(
+    context: typer.Context,
     space: Annotated[
         str, typer.Argument(metavar="SPACE", help="Its id or kind:reference, as `holdfast spaces` shows it.")
     ],
     drop: Annotated[bool, typer.Option("--drop", help="Drop the index.")] = False,
-    as_json: Json = False,
-    data: Data = None,
-    subject: As = None,
 ) -> None:
     """Build an approximate index over the vectors of one huge space.
 
     It helps only spaces with too many vectors to open (docs/scaling.md). Reads and writes continue meanwhile.
     """
-    owner = settings_of(data, subject=subject).subject
-    with opened_store(data, "scale vectors") as memory, output.status("indexing vectors"):
+    owner = settings_of(context.obj.data, subject=context.obj.subject).subject
+    with opened_store(context, "scale vectors") as memory, output.status("indexing vectors"):
         name = None if drop else memory.build_vector_index(owner, space)
         if drop:
             memory.drop_vector_index(owner, space)
-    if as_json:
+    if context.obj.as_json:
         output.emit({"index": name})
     else:
         print(f"Built the index {name} over the vectors of {space}." if name else "Dropped the index.")
@@ -304,23 +289,21 @@ def vectors(
 
 @scale.command()
 def citus(
+    context: typer.Context,
     database: Annotated[
         str | None, typer.Argument(metavar="URL", help="postgresql://…; default: HOLDFAST_DATABASE_URL.")
     ] = None,
-    as_json: Json = False,
-    data: Data = None,
-    _subject: As = None,
 ) -> None:
     """Distribute the tables by space over a Citus cluster, and check that each statement goes to one shard."""
     from holdfast.domain.errors import InvalidField
 
-    url = database or settings_of(data).database_url or ""
+    url = database or settings_of(context.obj.data).database_url or ""
     if not url.startswith(("postgresql://", "postgres://")):
         raise InvalidField("Name the database: postgresql://…, or set HOLDFAST_DATABASE_URL.")
     from holdfast.wiring import distribute
 
     spread = distribute(url)
-    if as_json:
+    if context.obj.as_json:
         output.emit(asdict(spread))
         return
     for table, placement in spread.tables.items():

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from holdfast.entrypoints.cli import output
-from holdfast.entrypoints.cli.options import As, Data, Json
 from holdfast.entrypoints.cli.session import opened_store, settings_of
 
 app = typer.Typer(help="Fetch, list and choose embedder models.", no_args_is_help=True)
@@ -18,6 +17,7 @@ app = typer.Typer(help="Fetch, list and choose embedder models.", no_args_is_hel
 
 @app.command()
 def fetch(
+    context: typer.Context,
     source: Annotated[
         Path | None,
         typer.Option(
@@ -26,9 +26,6 @@ def fetch(
             help="A folder with the model's files, tried before the network; default: HOLDFAST_MODEL_SOURCE.",
         ),
     ] = None,
-    as_json: Json = False,
-    data: Data = None,
-    _subject: As = None,
 ) -> None:
     """Fetch the default model from the first source that answers, checked by SHA-256; or repair it.
 
@@ -38,17 +35,17 @@ def fetch(
     from holdfast.recall.embedding.fetch import ModelUnavailable, fetch_default
     from holdfast.settings import mirrors
 
-    settings = settings_of(data, model_source=source)
+    settings = settings_of(context.obj.data, model_source=source)
     try:
         with shown_progress() as progress:
             fetched = fetch_default(settings.model_dir, settings.model_source, mirrors(), progress)
     except ModelUnavailable as error:
-        if as_json:
+        if context.obj.as_json:
             print(json.dumps({"error": "unavailable", "message": str(error)}))
         print(f"unavailable: {error}", file=sys.stderr)
         raise typer.Exit(1) from None
     found = fetched.manifest
-    if as_json:
+    if context.obj.as_json:
         print(json.dumps({"fetched": fetched.new, "folder": str(fetched.folder), **_described(found)}))
     elif fetched.new:
         print(f"{found.model_id} is in {fetched.folder}, from {found.source}.")
@@ -57,12 +54,12 @@ def fetch(
 
 
 @app.command("list")
-def list_models(as_json: Json = False, data: Data = None, _subject: As = None) -> None:
+def list_models(context: typer.Context) -> None:
     """List installed models and show which one recall uses."""
     from holdfast.recall.embedding.choose import choose_embedder
     from holdfast.recall.embedding.models import files_are_whole, installed
 
-    settings = settings_of(data)
+    settings = settings_of(context.obj.data)
     choice = choose_embedder(settings)
     used = choice.embedder.model_id if choice.embedder else None
     models = [
@@ -74,7 +71,7 @@ def list_models(as_json: Json = False, data: Data = None, _subject: As = None) -
         }
         for folder, manifest in installed(settings.model_dir)
     ]
-    if as_json:
+    if context.obj.as_json:
         answer = {"folder": str(settings.model_dir), "embedder": settings.embedder, "model_id": used}
         print(json.dumps({**answer, "reason": choice.reason, "models": models}))
         return
@@ -86,17 +83,15 @@ def list_models(as_json: Json = False, data: Data = None, _subject: As = None) -
 
 @app.command()
 def use(
+    context: typer.Context,
     model_id: Annotated[
         str, typer.Argument(help="A model whose vectors the store keeps: the former one, or one held back.")
     ],
-    as_json: Json = False,
-    data: Data = None,
-    _subject: As = None,
 ) -> None:
     """Switch recall to the stored vectors of another model."""
-    with opened_store(data, "model use") as memory:
+    with opened_store(context, "model use") as memory:
         status = memory.use_model(model_id)
-    if as_json:
+    if context.obj.as_json:
         print(json.dumps({"embedder": status.embedder, "pending": status.pending}))
     else:
         print(f"Recall uses the vectors of {status.embedder}; {status.pending} entries are not embedded yet.")
@@ -104,17 +99,15 @@ def use(
 
 @app.command()
 def drop(
+    context: typer.Context,
     model_id: Annotated[str, typer.Argument(help="A model that recall no longer uses.")],
-    as_json: Json = False,
-    data: Data = None,
-    _subject: As = None,
 ) -> None:
     """Remove the vectors of a model that recall does not use."""
-    with opened_store(data, "model drop") as memory:
+    with opened_store(context, "model drop") as memory:
         dropped = memory.drop_model(model_id)
     print(
         json.dumps({"dropped": dropped})
-        if as_json
+        if context.obj.as_json
         else f"Removed {output.counted(dropped, 'vector')} of {model_id}."
     )
 

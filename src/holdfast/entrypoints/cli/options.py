@@ -20,16 +20,37 @@ TTL = re.compile(r"(\d{1,12})([dhms]?)")
 
 @dataclass(slots=True)
 class GlobalOptions:
-    """The options that decide how an error is shown."""
+    """The options that every command takes; a command finds them in its context."""
 
     as_json: bool = False
+    subject: str | None = None
+    data: Path | None = None
     debug: bool = False
 
 
-def _note_json(context: typer.Context, value: bool) -> bool:
+def global_parameters() -> list[Any]:
+    """Returns the parameters that fill GlobalOptions."""
+    alone = typer.Typer(add_completion=False)
+    alone.command()(_fill)
+    parameters = list(typer.main.get_command(alone).params)
+    for parameter in parameters:
+        parameter.expose_value = False
+    return parameters
+
+
+def _note_json(context: typer.Context, value: bool) -> None:
     if value and isinstance(context.obj, GlobalOptions):
         context.obj.as_json = True
-    return value
+
+
+def _note_subject(context: typer.Context, value: str | None) -> None:
+    if value is not None and isinstance(context.obj, GlobalOptions):
+        context.obj.subject = value
+
+
+def _note_data(context: typer.Context, value: Path | None) -> None:
+    if value is not None and isinstance(context.obj, GlobalOptions):
+        context.obj.data = value
 
 
 def seconds(text: str | int) -> int:
@@ -72,21 +93,32 @@ def text_of(text: str, refused: type[InvalidInput] = InvalidField) -> str:
         raise refused("Standard input is not UTF-8 text.") from None
 
 
-Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document instead of text.", callback=_note_json)
-]
-As = Annotated[
-    str | None, typer.Option("--as", metavar="SUBJECT", help="Act as this user; default: HOLDFAST_SUBJECT.")
-]
-Data = Annotated[
-    Path | None,
-    typer.Option(
-        "--data",
-        metavar="DIR",
-        help="The data directory, with its `holdfast.toml`; default: HOLDFAST_DATA_DIR.",
-        file_okay=False,
-    ),
-]
+def _fill(
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document instead of text.", callback=_note_json)
+    ] = False,
+    subject: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="SUBJECT",
+            help="Act as this user; default: HOLDFAST_SUBJECT.",
+            callback=_note_subject,
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="DIR",
+            help="The data directory, with its `holdfast.toml`; default: HOLDFAST_DATA_DIR.",
+            file_okay=False,
+            callback=_note_data,
+        ),
+    ] = None,
+) -> None:
+    """Declares the parameters; their callbacks do the work."""
+
 
 Key = Annotated[str | None, typer.Argument(metavar="[KEY]", help="The memory's key, or name it by --id.")]
 Id = Annotated[str | None, typer.Option("--id", help="The memory's id, instead of its key.")]

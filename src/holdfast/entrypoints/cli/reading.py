@@ -10,11 +10,8 @@ import typer
 
 from holdfast.entrypoints.cli import output
 from holdfast.entrypoints.cli.options import (
-    As,
     Category,
-    Data,
     Id,
-    Json,
     Key,
     Limit,
     Space,
@@ -29,6 +26,7 @@ All = Annotated[bool, typer.Option("--all", help="List every page.")]
 
 
 def recall(
+    context: typer.Context,
     query: Annotated[str, typer.Argument(help="A question, in words.")],
     limit: Limit = 10,
     spaces: Annotated[
@@ -45,14 +43,11 @@ def recall(
         typer.Option("--until", metavar="TIME", help="Before this time.", parser=moment),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show every part of each score.")] = False,
-    as_json: Json = False,
-    subject: As = None,
-    data: Data = None,
 ) -> None:
     """Find the memories that answer a question, best first."""
     from holdfast.vocabularies.entries import HITS
 
-    with opened(data, subject, "recalling") as me:
+    with opened(context, "recalling") as me:
         hits = me.recall(
             query,
             limit=limit,
@@ -64,7 +59,7 @@ def recall(
             explain=explain,
         )
         document = HITS.encode(hits)
-    if as_json:
+    if context.obj.as_json:
         output.emit(document)
         return
     if output.at_terminal():
@@ -82,20 +77,18 @@ def recall(
 
 
 def get(
+    context: typer.Context,
     key: Key = None,
     id: Id = None,
     space: Space = None,
-    as_json: Json = False,
-    subject: As = None,
-    data: Data = None,
 ) -> None:
     """Print one memory."""
     from holdfast.vocabularies.entries import ENTRY
 
     memory = target(key, id, space)
-    with opened(data, subject, "reading") as me:
+    with opened(context, "reading") as me:
         document = ENTRY.encode(me.get(**memory))
-    if as_json:
+    if context.obj.as_json:
         output.emit(document)
     elif output.at_terminal():
         output.headed(
@@ -108,57 +101,51 @@ def get(
 
 
 def list_memories(
+    context: typer.Context,
     prefix: Annotated[str, typer.Argument(help="List only keys that begin with this.")] = "",
     space: Space = None,
     category: Category = None,
     tag: Annotated[str | None, typer.Option("--tag", help="Only with this tag.")] = None,
     limit: Limit = 100,
     every: All = False,
-    as_json: Json = False,
-    subject: As = None,
-    data: Data = None,
 ) -> None:
     """List memories, newest change first."""
-    with opened(data, subject, "listing") as me:
+    with opened(context, "listing") as me:
         document = _pages(
             lambda cursor: me.list(
                 prefix, space=space, category=category, tag=tag, limit=limit, cursor=cursor
             ),
             every,
         )
-    _show_page(document, "updated_at", as_json)
+    _show_page(document, "updated_at", context.obj.as_json)
 
 
 def trash(
+    context: typer.Context,
     space: Space = None,
     limit: Limit = 100,
     every: All = False,
-    as_json: Json = False,
-    subject: As = None,
-    data: Data = None,
 ) -> None:
     """List trashed memories."""
-    with opened(data, subject, "listing") as me:
+    with opened(context, "listing") as me:
         document = _pages(lambda cursor: me.trashed(space=space, limit=limit, cursor=cursor), every)
-    _show_page(document, "trashed_at", as_json)
+    _show_page(document, "trashed_at", context.obj.as_json)
 
 
 def history(
+    context: typer.Context,
     key: Key = None,
     id: Id = None,
     space: Space = None,
     limit: Limit = 100,
-    as_json: Json = False,
-    subject: As = None,
-    data: Data = None,
 ) -> None:
     """Show a memory's history, newest first."""
     from holdfast.vocabularies.entries import REVISIONS
 
     memory = target(key, id, space)
-    with opened(data, subject, "reading") as me:
+    with opened(context, "reading") as me:
         document = REVISIONS.encode(me.history(**memory, limit=limit))
-    if as_json:
+    if context.obj.as_json:
         output.emit(document)
         return
     output.table(
@@ -171,21 +158,19 @@ def history(
 
 
 def readers(
+    context: typer.Context,
     key: Key = None,
     id: Id = None,
     space: Space = None,
     limit: Limit = 100,
-    as_json: Json = False,
-    subject: As = None,
-    data: Data = None,
 ) -> None:
     """Show who has read a memory."""
     from holdfast.vocabularies.answers import READINGS
 
     memory = target(key, id, space)
-    with opened(data, subject, "reading") as me:
+    with opened(context, "reading") as me:
         document = READINGS.encode(me.readers(**memory, limit=limit))
-    if as_json:
+    if context.obj.as_json:
         output.emit(document)
         return
     output.table(
@@ -195,19 +180,17 @@ def readers(
 
 
 def context(
+    context: typer.Context,
     budget: Annotated[
         int | None, typer.Option("--budget", metavar="TOKENS", help="Maximum length; default: 2,000.")
     ] = None,
-    as_json: Json = False,
-    subject: As = None,
-    data: Data = None,
 ) -> None:
     """Print the context text as an agent gets it."""
     from holdfast.vocabularies.answers import CONTEXT
 
-    with opened(data, subject, "building the context") as me:
+    with opened(context, "building the context") as me:
         found = me.context() if budget is None else me.context(budget=budget)
-    if as_json:
+    if context.obj.as_json:
         output.emit(CONTEXT.encode(found))
         return
     if found.text:

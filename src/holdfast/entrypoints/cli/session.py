@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from typer import Context
+
 from holdfast.domain.errors import InvalidField, Unavailable
 from holdfast.entrypoints.cli.output import status
 from holdfast.settings import Settings, load
@@ -28,9 +30,10 @@ def settings_of(data: Path | None, **options: Any) -> Settings:
 
 
 @contextmanager
-def opened(data: Path | None, subject: str | None, what: str = "working") -> Iterator[Own]:
+def opened(context: Context, what: str) -> Iterator[Own]:
     """Opens the memory of one user, on a server or in the local store; both have the same methods."""
-    settings = settings_of(data, subject=subject, sweep_seconds=0)
+    subject = context.obj.subject
+    settings = settings_of(context.obj.data, subject=subject, sweep_seconds=0)
     with status(what):
         if settings.url:
             if subject is not None and subject != _token_subject(settings.token):
@@ -50,8 +53,8 @@ def opened(data: Path | None, subject: str | None, what: str = "working") -> Ite
                 yield _own(memory, settings.subject)
 
 
-def local_settings(data: Path | None, what: str) -> Settings:
-    settings = settings_of(data, sweep_seconds=0)
+def local_settings(context: Context, what: str) -> Settings:
+    settings = settings_of(context.obj.data, sweep_seconds=0)
     if settings.url:
         raise InvalidField(
             f"`holdfast {what}` works on the local store, but HOLDFAST_URL is set: unset it, or run this where the "
@@ -61,9 +64,9 @@ def local_settings(data: Path | None, what: str) -> Settings:
 
 
 @contextmanager
-def opened_store(data: Path | None, what: str) -> Iterator[Memory]:
+def opened_store(context: Context, what: str) -> Iterator[Memory]:
     """Opens the local store for maintenance."""
-    settings = local_settings(data, what)
+    settings = local_settings(context, what)
     with _memory(settings) as memory:
         if not memory.enabled:
             raise Unavailable(memory.reason)

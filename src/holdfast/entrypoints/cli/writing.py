@@ -10,12 +10,9 @@ import typer
 
 from holdfast.entrypoints.cli import output
 from holdfast.entrypoints.cli.options import (
-    As,
     Category,
-    Data,
     Hint,
     Id,
-    Json,
     Key,
     Space,
     Tags,
@@ -29,6 +26,7 @@ from holdfast.entrypoints.cli.session import opened
 
 
 def remember(
+    context: typer.Context,
     text: Annotated[str, typer.Argument(help="What to remember; `-` reads standard input.")],
     key: Annotated[str | None, typer.Option("--key", help="Key; reusing it adds a revision.")] = None,
     hint: Hint = None,
@@ -48,15 +46,12 @@ def remember(
     at: Annotated[
         datetime | None, typer.Option("--at", metavar="TIME", help="When it was said.", parser=moment)
     ] = None,
-    as_json: Json = False,
-    subject: As = None,
-    data: Data = None,
 ) -> None:
     """Save a memory. Reusing a key adds a revision."""
     from holdfast.vocabularies.answers import REMEMBERED
 
     content = text_of(text)
-    with opened(data, subject, "remembering") as me:
+    with opened(context, "remembering") as me:
         kept = me.remember(
             content,
             key=key,
@@ -73,7 +68,7 @@ def remember(
             similar=True,
         )
         document = REMEMBERED.encode(kept)
-    if as_json:
+    if context.obj.as_json:
         output.emit(document)
         return
     if not document["persisted"]:
@@ -89,6 +84,7 @@ def remember(
 
 
 def edit(
+    context: typer.Context,
     key: Key = None,
     text: Annotated[
         str | None, typer.Option("--text", help="The new text; `-` reads standard input.")
@@ -103,9 +99,6 @@ def edit(
     ] = None,
     id: Id = None,
     space: Space = None,
-    as_json: Json = False,
-    subject: As = None,
-    data: Data = None,
 ) -> None:
     """Edit a memory; omitted fields are unchanged."""
     from holdfast.vocabularies.answers import EDITED
@@ -123,9 +116,9 @@ def edit(
         raise typer.BadParameter(
             "Name a change: --text, --hint, --category, --tag, --ttl, --no-expiry or --pin."
         )
-    with opened(data, subject, "changing") as me:
+    with opened(context, "changing") as me:
         document = EDITED.encode(me.edit(**memory, **changes, no_expiry=no_expiry))
-    if as_json:
+    if context.obj.as_json:
         output.emit(document)
         return
     output.say(f"Changed {document['key']} (revision {document['revision']}).")
@@ -142,85 +135,75 @@ def _remark_on(document: dict[str, Any]) -> None:
 
 
 def rename(
+    context: typer.Context,
     key: Annotated[str, typer.Argument(help="The memory's key.")],
     new_key: Annotated[str, typer.Argument(metavar="NEW", help="Its new key.")],
     space: Space = None,
     to_space: Annotated[str | None, typer.Option("--to-space", help="Another space to move it to.")] = None,
-    as_json: Json = False,
-    subject: As = None,
-    data: Data = None,
 ) -> None:
     """Rename a memory and keep its history."""
-    with opened(data, subject, "renaming") as me:
+    with opened(context, "renaming") as me:
         entry = me.rename(key, new_key=new_key, space=space, to_space=to_space)
-    _show_entry(entry, f"Renamed {key} to", as_json)
+    _show_entry(entry, f"Renamed {key} to", context.obj.as_json)
 
 
 def undo(
+    context: typer.Context,
     key: Key = None,
     to_revision: Annotated[
         int | None, typer.Option("--to-revision", metavar="N", min=0, help="The revision to restore.")
     ] = None,
     id: Id = None,
     space: Space = None,
-    as_json: Json = False,
-    subject: As = None,
-    data: Data = None,
 ) -> None:
     """Undo the last change, or restore a revision."""
     memory = target(key, id, space)
-    with opened(data, subject, "undoing") as me:
+    with opened(context, "undoing") as me:
         entry = me.undo(**memory, to_revision=to_revision)
-    _show_entry(entry, "Restored", as_json)
+    _show_entry(entry, "Restored", context.obj.as_json)
 
 
 def restore(
+    context: typer.Context,
     key: Key = None,
     id: Id = None,
     space: Space = None,
-    as_json: Json = False,
-    subject: As = None,
-    data: Data = None,
 ) -> None:
     """Restore a memory from the trash."""
     memory = target(key, id, space)
-    with opened(data, subject, "restoring") as me:
+    with opened(context, "restoring") as me:
         entry = me.restore(**memory)
-    _show_entry(entry, "Restored", as_json)
+    _show_entry(entry, "Restored", context.obj.as_json)
 
 
 def delete(
+    context: typer.Context,
     key: Key = None,
     purge: Annotated[bool, typer.Option("--purge", help="Erase it with its history instead.")] = False,
     id: Id = None,
     space: Space = None,
-    as_json: Json = False,
-    subject: As = None,
-    data: Data = None,
 ) -> None:
     """Move a memory to the trash (30 days), or erase it with --purge."""
     memory = target(key, id, space)
-    with opened(data, subject, "deleting") as me:
+    with opened(context, "deleting") as me:
         if not purge:
             entry = me.trash(**memory)
         else:
             deleted = me.purge(**memory)
     if not purge:
-        _show_entry(entry, "Moved to the trash:", as_json)
-    elif as_json:
+        _show_entry(entry, "Moved to the trash:", context.obj.as_json)
+    elif context.obj.as_json:
         output.emit({"deleted": deleted})
     else:
         output.say(f"Erased {key or id}.")
 
 
 def forget(
+    context: typer.Context,
     scope: Annotated[
         str, typer.Argument(help="`all`, `key:K`, `id:ID`, `pack:ID`, `pipeline:ID`, `packs` or `pipelines`.")
     ],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before `all`.")] = False,
-    as_json: Json = False,
-    subject: As = None,
-    data: Data = None,
 ) -> None:
     """Permanently erase memories; asks before erasing everything."""
     from holdfast.domain.scope import Everything, parse_scope
@@ -228,9 +211,9 @@ def forget(
 
     if isinstance(parse_scope(scope), Everything) and not yes:
         _confirm()
-    with opened(data, subject, "forgetting") as me:
+    with opened(context, "forgetting") as me:
         document = FORGOTTEN.encode(me.forget(scope))
-    if as_json:
+    if context.obj.as_json:
         output.emit(document)
         return
     output.say(f"Forgot {output.counted(document['deleted'], 'memory', 'memories')}.")

@@ -23,18 +23,22 @@ from holdfast.domain.errors import (
     Unavailable,
 )
 from holdfast.domain.limits import check_idempotency_key
-from holdfast.entrypoints.dispatch import dispatch
-from holdfast.entrypoints.http.answers import (
+from holdfast.entrypoints.http.authenticate import Authenticator, RateLimit
+from holdfast.entrypoints.http.messages import (
     NO_STORE,
     Answer,
+    ClientLeft,
+    Receive,
+    Scope,
     answer,
+    read_body,
+    read_json,
     refusal,
     text_answer,
 )
-from holdfast.entrypoints.http.authenticate import Authenticator, RateLimit
-from holdfast.entrypoints.http.bodies import ClientLeft, Receive, Scope, read_body, read_json
 from holdfast.entrypoints.http.routes import BASE, OWN_SPACE, ROUTES, Route
 from holdfast.entrypoints.plain_json import LARGE
+from holdfast.entrypoints.python.local import dispatch
 from holdfast.entrypoints.python.running import Running
 from holdfast.vocabularies.arguments import from_query, read_arguments
 from holdfast.vocabularies.call import Call
@@ -56,7 +60,7 @@ class _Node:
         self.routes: dict[str, Route] = {}
         self.below: dict[str, _Node] = {}
         self.other: _Node | None = None
-        """Where any segment leads."""
+        """The node below for any other segment, a parameter."""
         self.name = ""
 
 
@@ -80,14 +84,14 @@ class Router:
         node.routes[route.method] = route
 
     def find(self, method: str, path: str) -> tuple[Route, Mapping[str, str]]:
-        """The row, and what the path says; `path` is still quoted."""
-        node, said = self._root, {}
+        """Returns the row and the parameters in the path, which is still quoted."""
+        node, parameters = self._root, {}
         for segment in path.split("/"):
             if segment in node.below:
                 node = node.below[segment]
             elif node.other is not None and segment:
                 node = node.other
-                said[node.name] = _unquoted(segment)
+                parameters[node.name] = _unquoted(segment)
             else:
                 raise NotFound("There is no such route.")
         if not node.routes:
@@ -95,7 +99,7 @@ class Router:
         route = node.routes.get("GET" if method == "HEAD" else method)
         if route is None:
             raise no_method({*node.routes, "HEAD"} if "GET" in node.routes else node.routes)
-        return route, said
+        return route, parameters
 
 
 def _unquoted(segment: str) -> str:
@@ -111,7 +115,7 @@ def _unquoted(segment: str) -> str:
 
 IDEMPOTENCY = b"idempotency-key"
 MANY = 1_000
-"""So many outcomes are shown in a thread, so that the loop goes on."""
+"""More outcomes than these are encoded in a worker thread, so that the event loop stays responsive."""
 _UNEXPECTED = "The server failed in a way it did not expect; its log says more under this request's id."
 _PREFIX = len(BASE) + 1
 _ONCE = frozenset({IDEMPOTENCY, b"content-type", b"content-encoding", b"if-match", b"if-none-match"})
@@ -125,8 +129,6 @@ Headers = dict[bytes, bytes]
 
 
 class Api:
-    """Everything under /api/v1."""
-
     def __init__(
         self,
         memory: Running,
@@ -142,7 +144,7 @@ class Api:
         self._router = Router(ROUTES)
 
     async def answer(self, scope: Scope, headers: Headers, receive: Receive) -> Answer | None:
-        """None: nobody waits for it any more."""
+        """Returns None if the client disconnected."""
         facts = False
         try:
             path = scope["raw_path"].decode("ascii", "replace").removeprefix(scope["root_path"])
@@ -171,36 +173,39 @@ class Api:
             raise Unavailable(self._memory.reason)
         session = self._memory.session(caller)
         body = await read_body(receive, headers, self._request_bytes) if route.takes_body else b""
-        said = route, in_path, scope["query_string"], body, headers
-        call, given = _asked(*said) if len(body) < LARGE else await asyncio.to_thread(_asked, *said)
+        parts = route, in_path, scope["query_string"], body, headers
+        call, arguments = _read(*parts) if len(body) < LARGE else await asyncio.to_thread(_read, *parts)
         if not call.writes:
-            return _conditional(call, await dispatch(session, call, given), headers)
-        _expect_revision(route, given, headers)
+            return _conditional(call, await dispatch(session, call, arguments), headers)
+        _expect_revision(route, arguments, headers)
         key = headers.get(IDEMPOTENCY)
-        result = await dispatch(session, call, given, None if key is None else _idempotency_key(key))
+        if key is not None and not key.isascii():
+            raise InvalidField("An idempotency key in a header is 1 to 255 printable ASCII characters.")
+        idempotency_key = None if key is None else check_idempotency_key(key.decode())
+        result = await dispatch(session, call, arguments, idempotency_key)
         if isinstance(result, list) and len(result) > MANY:
             return await asyncio.to_thread(lambda: answer(call.answer.encode(result)))
         return answer(call.answer.encode(result), 200, *_tag(result))
 
 
-def _asked(
+def _read(
     route: Route, in_path: Mapping[str, str], query: bytes, body: bytes, headers: Headers
 ) -> tuple[Call, dict[str, Any]]:
-    """Which call is meant, and its arguments."""
-    said = _said(route, query, body, headers)
+    """Returns the call and its arguments."""
+    fields = _fields(route, query, body, headers)
     call = route.call
-    if route.purge is not None and said.pop("purge", False):
+    if route.purge is not None and fields.pop("purge", False):
         call = route.purge
-    given = read_arguments(call.fields, {**said, **in_path})
+    arguments = read_arguments(call.fields, {**fields, **in_path})
     if in_path.get("space") == OWN_SPACE:
-        del given["space"]
-    return call, given
+        del arguments["space"]
+    return call, arguments
 
 
-def _said(route: Route, query: bytes, body: bytes, headers: Headers) -> dict[str, Any]:
-    """Fields stand in the body where there is one, else in the query; never in both."""
+def _fields(route: Route, query: bytes, body: bytes, headers: Headers) -> dict[str, Any]:
+    """Reads the body where the route takes one, else the query; never both."""
     if not route.takes_body:
-        said = from_query(route.in_query, _pairs(query)) if query else {}
+        fields = from_query(route.in_query, _pairs(query)) if query else {}
     else:
         if query:
             raise InvalidField("This route takes its fields in the body; leave the query out.")
@@ -208,19 +213,15 @@ def _said(route: Route, query: bytes, body: bytes, headers: Headers) -> dict[str
         if route.whole:
             if not body:
                 raise MissingField("The body is required; an empty one is no answer to who or what.")
-            return {route.whole: _unwrapped(route.whole, value)}
+            # A list or an object may be the body itself, or the one member under its name.
+            inner = value.get(route.whole) if isinstance(value, dict) and len(value) == 1 else None
+            return {route.whole: inner if isinstance(inner, dict | list) else value}
         if not isinstance(value, dict):
             raise InvalidJson("The body must be a JSON object.")
-        said = value
-    for name in route.settled.intersection(said):
+        fields = value
+    for name in route.settled.intersection(fields):
         raise InvalidField(f"`{name}` is said by the path here.")
-    return said
-
-
-def _unwrapped(name: str, value: Any) -> Any:
-    """A list or a table may stand by itself or under its name."""
-    inner = value.get(name) if isinstance(value, dict) and len(value) == 1 else None
-    return inner if isinstance(inner, dict | list) else value
+    return fields
 
 
 def _pairs(query: bytes) -> list[tuple[str, str]]:
@@ -242,7 +243,7 @@ def _refuse_repeats(headers: list[tuple[bytes, bytes]]) -> None:
         )
 
 
-def _expect_revision(route: Route, given: dict[str, Any], headers: Headers) -> None:
+def _expect_revision(route: Route, arguments: dict[str, Any], headers: Headers) -> None:
     """`If-Match` names the one revision that a change must find. A weak tag never matches (RFC 9110, 13.1.1)."""
     if b"if-none-match" in headers:
         raise InvalidField("If-None-Match is for reading; a change takes If-Match.")
@@ -258,14 +259,8 @@ def _expect_revision(route: Route, given: dict[str, Any], headers: Headers) -> N
     bare = tag.strip(b'"')
     if not bare.isdigit() or len(bare) > 18:
         raise PreconditionFailed
-    if given.setdefault("expected_revision", number := int(bare)) != number:
+    if arguments.setdefault("expected_revision", number := int(bare)) != number:
         raise PreconditionFailed("If-Match and `expected_revision` name different revisions.")
-
-
-def _idempotency_key(key: bytes) -> str:
-    if not key.isascii():
-        raise InvalidField("An idempotency key in a header is 1 to 255 printable ASCII characters.")
-    return check_idempotency_key(key.decode())
 
 
 def _conditional(call: Call, result: Any, headers: Headers) -> Answer:

@@ -4,14 +4,14 @@ and the cache are not handled here."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any
 
 from holdfast.domain.errors import InvalidField
 from holdfast.domain.principal import Caller, Principal, PrincipalKind, check_subject
 from holdfast.domain.times import SECOND
+from holdfast.entrypoints.plain_json import depth_of, no_constant, unique_names
 
 LEEWAY_SECONDS = 30
 """For `nbf` and `iat`, because clocks differ. `exp` has no leeway."""
@@ -67,13 +67,13 @@ def read_object(segment: bytes) -> dict[str, Any]:
     """Parses a JSON object. A repeated name is refused, because parsers differ in which of the two values they take."""
     try:
         value = json.loads(
-            segment.decode("utf-8"), object_pairs_hook=_without_repeats, parse_constant=_no_constant
+            segment.decode("utf-8"), object_pairs_hook=unique_names, parse_constant=no_constant
         )
     except (ValueError, RecursionError):
-        raise TokenError(Reason.MALFORMED, "a segment is not JSON") from None
+        raise TokenError(Reason.MALFORMED, "a segment is not plain JSON") from None
     if not isinstance(value, dict):
         raise TokenError(Reason.MALFORMED, "a segment is not an object")
-    if _is_deeper(value, MAX_DEPTH):
+    if depth_of(value) > MAX_DEPTH:
         raise TokenError(Reason.MALFORMED, "a segment is nested too deep")
     return value
 
@@ -122,9 +122,15 @@ def caller_of(claims: dict[str, Any], *, issuer: str | None, digest: str) -> Cal
     A local `sub` may contain `|` and so name the user of a foreign issuer: the local secret can vouch for anyone,
     administrators included. A foreign issuer vouches only for its own users, also as session users.
     """
-    kind = _kind(claims)
+    kind = claims.get("kind", PrincipalKind.USER)
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise TokenError(Reason.CLAIMS, "`kind` must be user, agent or service")
+    kind = PrincipalKind(kind)
     session_user = _session_user(claims, kind, issuer)
     owner = _text(claims, "owner")
+    unattended = claims.get("unattended", False)
+    if not isinstance(unattended, bool):
+        raise TokenError(Reason.CLAIMS, "`unattended` is true or false")
     return Caller(
         Principal(kind, _subject(claims, issuer)),
         session_user=session_user,
@@ -132,35 +138,13 @@ def caller_of(claims: dict[str, Any], *, issuer: str | None, digest: str) -> Cal
         systems=_systems(claims),
         teams=_names(claims, "teams"),
         roles=_names(claims, "roles", ("member",)),
-        unattended=_flag(claims, "unattended") or kind is PrincipalKind.SERVICE,
+        unattended=unattended or kind is PrincipalKind.SERVICE,
         run=_run(claims, digest),
         door=DOOR,
         owner=None
         if owner is None
         else Principal(PrincipalKind.USER, _printable("owner", _qualified(owner, issuer))),
     )
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = dict(pairs)
-    if len(names) != len(pairs):
-        raise TokenError(Reason.MALFORMED, "a name occurs twice")
-    return names
-
-
-def _no_constant(_: str) -> NoReturn:
-    raise TokenError(Reason.MALFORMED, "NaN and infinities are not JSON")
-
-
-def _is_deeper(value: object, levels: int) -> bool:
-    match value:
-        case dict():
-            inner: Iterable[object] = value.values()
-        case list():
-            inner = value
-        case _:
-            return False
-    return levels == 0 or any(_is_deeper(each, levels - 1) for each in inner)
 
 
 def _moment(claims: dict[str, Any], name: str) -> int | None:
@@ -174,13 +158,6 @@ def _moment(claims: dict[str, Any], name: str) -> int | None:
     ):
         raise TokenError(Reason.CLAIMS, f"`{name}` must be seconds since the epoch")
     return int(seconds * SECOND)
-
-
-def _kind(claims: dict[str, Any]) -> PrincipalKind:
-    kind = claims.get("kind", PrincipalKind.USER)
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise TokenError(Reason.CLAIMS, "`kind` must be user, agent or service")
-    return PrincipalKind(kind)
 
 
 def _subject(claims: dict[str, Any], issuer: str | None) -> str:
@@ -222,29 +199,22 @@ def _text(claims: dict[str, Any], name: str) -> str | None:
 def _names(claims: dict[str, Any], name: str, default: tuple[str, ...] = ()) -> frozenset[str]:
     if name not in claims:
         return frozenset(default)
-    given = claims[name]
-    if not isinstance(given, list):
+    names = claims[name]
+    if not isinstance(names, list):
         raise TokenError(Reason.CLAIMS, f"`{name}` must be a list of texts")
-    return frozenset(_printable(name, each) for each in given)
+    return frozenset(_printable(name, each) for each in names)
 
 
 def _systems(claims: dict[str, Any]) -> MappingProxyType[str, str]:
     """Returns a read-only mapping, because verified callers are cached and shared."""
-    given = claims.get("systems", {})
-    if not isinstance(given, dict):
+    systems = claims.get("systems", {})
+    if not isinstance(systems, dict):
         raise TokenError(Reason.CLAIMS, "`systems` must be an object of names with read or manage")
-    for system, level in given.items():
+    for system, level in systems.items():
         _printable("systems", system)
         if not isinstance(level, str) or level not in _CATALOGUE:
             raise TokenError(Reason.CLAIMS, "`systems` must be an object of names with read or manage")
-    return MappingProxyType(given)
-
-
-def _flag(claims: dict[str, Any], name: str) -> bool:
-    flag = claims.get(name, False)
-    if not isinstance(flag, bool):
-        raise TokenError(Reason.CLAIMS, f"`{name}` is true or false")
-    return flag
+    return MappingProxyType(systems)
 
 
 def _printable(name: str, value: object) -> str:

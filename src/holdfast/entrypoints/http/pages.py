@@ -17,8 +17,8 @@ from starlette.routing import Route
 
 from holdfast import __version__
 from holdfast.domain.errors import HoldfastError, NotFound
-from holdfast.entrypoints.http.answers import GZIP_BYTES, refusal
 from holdfast.entrypoints.http.api import no_method
+from holdfast.entrypoints.http.messages import GZIP_BYTES, refusal
 from holdfast.entrypoints.http.metrics import Metrics
 from holdfast.entrypoints.http.openapi import document
 from holdfast.entrypoints.http.routes import BASE, ROUTES

@@ -9,7 +9,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from holdfast.domain.errors import HoldfastError, InvalidField, TooLarge
-from holdfast.entrypoints.http.answers import refusal
+from holdfast.entrypoints.http.messages import refusal
 
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 256 * 1024
@@ -22,7 +22,7 @@ class TimedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._start_head_timer()
+        self._time_head(True)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -36,7 +36,7 @@ class TimedProtocol(HttpToolsProtocol):
             self._head_timer is None and self.timeout_keep_alive_task is None and self.cycle.response_complete
         ):
             # The rest of a request that was already answered, or empty lines before the next one.
-            self._start_head_timer()
+            self._time_head(True)
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(InvalidField(msg))
@@ -44,15 +44,15 @@ class TimedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._in_head, self._head_bytes = True, 0
-        self._start_head_timer()
+        self._time_head(True)
 
     def on_headers_complete(self) -> None:
         self._in_head = False
-        self._stop_head_timer()
+        self._time_head(False)
         super().on_headers_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_head_timer()
+        self._time_head(False)
         super().connection_lost(exc)
 
     def _refuse(self, error: HoldfastError) -> None:
@@ -63,11 +63,10 @@ class TimedProtocol(HttpToolsProtocol):
         self.transport.write(STATUS_LINE[answer.status] + head + b"\r\n" + answer.body)
         self.transport.close()
 
-    def _start_head_timer(self) -> None:
-        self._stop_head_timer()
-        self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
-
-    def _stop_head_timer(self) -> None:
+    def _time_head(self, running: bool) -> None:
+        """Starts the timer of a head again, or stops it."""
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+        if running:
+            self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from holdfast.vocabularies.administration import AdministrationCalls
-from holdfast.vocabularies.agents import AgentCalls
+from holdfast.vocabularies.administration import AdministrationCalls, AgentCalls
 from holdfast.vocabularies.anthropic import AnthropicCalls
 from holdfast.vocabularies.assistant import AssistantCalls
 from holdfast.vocabularies.call import Call, call_of

@@ -17,9 +17,8 @@ import uvicorn
 
 from holdfast import __version__
 from holdfast.domain.errors import Unavailable
-from holdfast.entrypoints.http.app import ANY, create_app
+from holdfast.entrypoints.http.app import ANY, McpFactory, create_app
 from holdfast.entrypoints.http.authenticate import check_auth_allowed
-from holdfast.entrypoints.http.mcp_mount import McpFactory
 from holdfast.entrypoints.http.metrics import JsonLines
 from holdfast.entrypoints.http.protocol import TimedProtocol
 from holdfast.entrypoints.python.running import Running, open_settings

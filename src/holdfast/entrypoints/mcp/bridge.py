@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import httpx2
 
-from holdfast.entrypoints.mcp.json_rpc import (
+from holdfast.entrypoints.mcp.protocol import (
     HANG_UP_SECONDS,
     Message,
     Unreadable,

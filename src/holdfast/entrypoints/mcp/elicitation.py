@@ -21,16 +21,15 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from holdfast.domain.access import Answered
 from holdfast.domain.errors import ConfirmationRequired, ProposalExpired
 from holdfast.domain.principal import Caller
-from holdfast.domain.proposal import Answered
-from holdfast.entrypoints.dispatch import dispatch
 from holdfast.entrypoints.mcp.protocol import Context
+from holdfast.entrypoints.python.local import dispatch
 from holdfast.operations.proposals import may_approve, person_asked
 from holdfast.operations.session import Session
 from holdfast.vocabularies.call import call_of
-from holdfast.vocabularies.confirmed import confirmed
-from holdfast.vocabularies.people import PeopleCalls
+from holdfast.vocabularies.people import PeopleCalls, confirmable_call
 
 DOOR = "form"
 """The interface through which a person answers; no model uses it."""
@@ -46,7 +45,7 @@ class InputRequired(Exception):
     """The client must ask the person and repeat the call; `result` is the answer until then."""
 
     def __init__(self, result: InputRequiredResult) -> None:
-        super().__init__("a person is asked")
+        super().__init__("a person must answer")
         self.result = result
 
 
@@ -55,7 +54,7 @@ async def can_ask(session: Session, context: Context, proposal: str) -> bool:
     if not _has_forms(session, context):
         return False
     person = _as_person(session)
-    return await asyncio.to_thread(may_approve, person, proposal, partial(confirmed, person))
+    return await asyncio.to_thread(may_approve, person, proposal, partial(confirmable_call, person))
 
 
 def _has_forms(session: Session, context: Context) -> bool:

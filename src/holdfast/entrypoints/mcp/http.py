@@ -24,14 +24,15 @@ from starlette.responses import JSONResponse
 
 from holdfast.domain.errors import Unavailable
 from holdfast.domain.principal import Caller
-from holdfast.entrypoints.mcp.json_rpc import (
+from holdfast.entrypoints.mcp.protocol import (
+    ARGUMENTS,
+    Context,
     Replacement,
     Unreadable,
     has_half_character,
     read_message,
     without_arguments,
 )
-from holdfast.entrypoints.mcp.protocol import ARGUMENTS, Context
 from holdfast.entrypoints.mcp.server import SessionOf, build_server
 from holdfast.entrypoints.mcp.subscriptions import Subscriptions
 from holdfast.entrypoints.mcp.tools import DOOR, Surface, surface_named

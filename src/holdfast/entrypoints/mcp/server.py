@@ -43,7 +43,7 @@ from mcp_types import Prompt as WirePrompt
 from mcp_types import Resource as WireResource
 from mcp_types import Tool as WireTool
 
-from holdfast.domain.access import is_unattended
+from holdfast.domain.access import Answered, is_unattended
 from holdfast.domain.errors import (
     Backend,
     ConfirmationRequired,
@@ -52,8 +52,6 @@ from holdfast.domain.errors import (
     NotFound,
     Unavailable,
 )
-from holdfast.domain.proposal import Answered
-from holdfast.entrypoints.dispatch import dispatch
 from holdfast.entrypoints.mcp.elicitation import (
     InputRequired,
     ask_person,
@@ -66,6 +64,7 @@ from holdfast.entrypoints.mcp.protocol import ARGUMENTS, Context, mcp_server
 from holdfast.entrypoints.mcp.subscriptions import Subscriptions
 from holdfast.entrypoints.mcp.text import text_of
 from holdfast.entrypoints.mcp.tools import ANSWER, Resource, Surface, Tool
+from holdfast.entrypoints.python.local import dispatch
 from holdfast.operations.session import Session
 from holdfast.vocabularies.arguments import read_arguments
 from holdfast.vocabularies.call import Call
@@ -127,14 +126,14 @@ class ToolServer:
         session, call, sent = self._session_of(context), tool.call, params.arguments
         if context.request is not None:
             sent = context.request.scope.get(ARGUMENTS, sent)
-        given = {**tool.preset, **read_arguments(tool.fields, sent or {})}
+        arguments = {**tool.preset, **read_arguments(tool.fields, sent or {})}
         if not call.writes:
-            return await _tool_result(call, await dispatch(session, call, given))
+            return await _tool_result(call, await dispatch(session, call, arguments))
         if params.request_state is not None and params.input_responses and is_modern(context):
             # The client repeats the call with the answer of the person. The SDK bound its state to call and caller.
             return await _decided_result(call, await submit_answer(session, params))
         try:
-            done = await dispatch(session, call, given)
+            done = await dispatch(session, call, arguments)
         except ConfirmationRequired as refusal:
             if refusal.proposal is None or not await can_ask(session, context, refusal.proposal):
                 raise
@@ -145,21 +144,25 @@ class ToolServer:
         return await _tool_result(call, done)
 
     async def list_resources(self, _: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
-        return ListResourcesResult(resources=[_wire_resource(each) for each in self._fixed.values()])
+        return ListResourcesResult(
+            resources=[WireResource(uri=each.uri, **_described(each)) for each in self._fixed.values()]
+        )
 
     async def list_templates(
         self, _: Context, __: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
         return ListResourceTemplatesResult(
-            resource_templates=[_wire_template(each) for each in self._templates]
+            resource_templates=[
+                ResourceTemplate(uri_template=each.uri, **_described(each)) for each in self._templates
+            ]
         )
 
     async def read_resource(self, context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         uri = str(params.uri)
-        resource, given = self._resource(uri)
+        resource, arguments = self._resource(uri)
         try:
             shown = resource.call.answer.encode(
-                await dispatch(self._session_of(context), resource.call, given)
+                await dispatch(self._session_of(context), resource.call, arguments)
             )
         except HoldfastError as error:
             raise _protocol_error(error, uri) from error
@@ -305,21 +308,11 @@ def _wire_tool(tool: Tool) -> WireTool:
     )
 
 
-def _wire_resource(resource: Resource) -> WireResource:
-    return WireResource(
-        uri=resource.uri,
-        name=resource.name,
-        title=resource.title,
-        description=resource.sentence,
-        mime_type=resource.media_type,
-    )
-
-
-def _wire_template(resource: Resource) -> ResourceTemplate:
-    return ResourceTemplate(
-        uri_template=resource.uri,
-        name=resource.name,
-        title=resource.title,
-        description=resource.sentence,
-        mime_type=resource.media_type,
-    )
+def _described(resource: Resource) -> dict[str, Any]:
+    """Returns the members that resources and templates share."""
+    return {
+        "name": resource.name,
+        "title": resource.title,
+        "description": resource.sentence,
+        "mime_type": resource.media_type,
+    }

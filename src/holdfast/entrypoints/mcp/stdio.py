@@ -23,15 +23,16 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from holdfast.domain.errors import HoldfastError, InvalidField, Unavailable
-from holdfast.entrypoints.mcp.json_rpc import (
+from holdfast.entrypoints.mcp.protocol import (
     HANG_UP_SECONDS,
     INVALID_PARAMS,
+    Context,
     Unreadable,
     id_of,
+    mcp_server,
     member,
     read_message,
 )
-from holdfast.entrypoints.mcp.protocol import Context, mcp_server
 
 if TYPE_CHECKING:
     from anyio import AsyncFile
@@ -59,7 +60,7 @@ async def run_stdio(
     reading: AsyncFile[str] | None = None,
     writing: AsyncFile[str] | None = None,
 ) -> None:
-    """Uses the standard streams of the process unless others are given. Greets while `open_all` still runs in a
+    """Uses the standard streams of the process by default. Greets while `open_all` still runs in a
     thread."""
     opening = asyncio.get_running_loop().run_in_executor(None, open_all)
     opening.add_done_callback(_exit_if_failed)

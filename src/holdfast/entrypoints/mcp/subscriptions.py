@@ -26,7 +26,7 @@ from mcp_types import (
 from holdfast.domain.errors import HoldfastError
 from holdfast.domain.principal import Caller
 from holdfast.entrypoints.mcp.protocol import Context
-from holdfast.operations.changes import Place, place_of
+from holdfast.operations.changes import Position, position_of
 from holdfast.operations.session import Session
 from holdfast.vocabularies.core import CoreCalls
 from holdfast.vocabularies.facts import FactCalls
@@ -63,7 +63,7 @@ class _Subscriber:
     """The subscriptions of one caller, and the contents that the caller knows."""
 
     session: Session
-    place: Place | None = None
+    place: Position | None = None
     contents: Contents = field(default_factory=dict)
     subscriptions: dict[object, _Subscription] = field(default_factory=dict)
 
@@ -198,7 +198,7 @@ async def _first_contents(session: Session, uris: list[str]) -> Contents:
 
 def _changed(subscriber: _Subscriber, uris: set[str]) -> set[str]:
     session, known = subscriber.session, subscriber.contents
-    place = place_of(session, subscriber.place, everywhere=bool(uris & _EVERYWHERE))
+    place = position_of(session, subscriber.place, everywhere=bool(uris & _EVERYWHERE))
     if place is subscriber.place:
         return set()
     changed = set()

@@ -83,7 +83,7 @@ def _slim(schema: Mapping[str, Any]) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A projection that a client may read. In a template `{id}` is what the call is told as `id`."""
+    """A projection that a client may read. In a template, `{id}` is the argument `id` of the call."""
 
     uri: str
     name: str

@@ -17,9 +17,8 @@ from holdfast.domain.errors import HoldfastError, Unavailable
 from holdfast.domain.principal import Caller, PrincipalKind, principal
 from holdfast.domain.space import SpaceKind
 from holdfast.entrypoints.mirror.disk import make_folder, open_to_append, put_in_place
-from holdfast.entrypoints.mirror.folder import STATE, OnStep, UserFolder
+from holdfast.entrypoints.mirror.folder import STATE, OnStep, UserFolder, folder_of, user_of
 from holdfast.entrypoints.mirror.frontmatter import Unreadable
-from holdfast.entrypoints.mirror.names import folder_of, user_of
 from holdfast.entrypoints.mirror.sync import UserSync
 from holdfast.entrypoints.python.running import Running
 from holdfast.operations.engine import Engine

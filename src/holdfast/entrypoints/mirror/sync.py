@@ -3,13 +3,17 @@ step is idempotent, because the pass before may have been killed."""
 
 from __future__ import annotations
 
+import logging
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
 from holdfast.contracts.rows import SpaceState
 from holdfast.contracts.storage import Job, Result
+from holdfast.domain.context import seen
 from holdfast.domain.entry import Entry
 from holdfast.domain.errors import (
     Conflict,
@@ -34,7 +38,6 @@ from holdfast.entrypoints.mirror.folder import (
     case_clashes,
 )
 from holdfast.entrypoints.mirror.frontmatter import FileText, rendered
-from holdfast.entrypoints.mirror.report import Report
 from holdfast.entrypoints.python.local import run
 from holdfast.operations.changes import NO_COPY, Copy, follow
 from holdfast.operations.engine import Engine
@@ -395,3 +398,45 @@ def _text(entry: Entry) -> FileText:
 def _trash_file(entry: Entry) -> str:
     """Appends the entry's number: many trashed memories may share a name."""
     return f"{entry.key}-{entry.number:08x}.md"
+
+
+MAX_NOTES = 20
+
+log = logging.getLogger("holdfast")
+
+
+class Report:
+    def __init__(self, user: str) -> None:
+        self._user = user
+        self._before: dict[str, str] = {}
+        self._problems: dict[str, str] = {}
+        self._notes: deque[str] = deque(maxlen=MAX_NOTES)
+
+    def begin(self) -> None:
+        """Starts a pass without problems."""
+        self._before, self._problems = self._problems, {}
+
+    def problem(self, name: str, reason: str) -> None:
+        """Reports a problem; logs it unless the last pass found it, too."""
+        if self._before.get(name) != reason:
+            log.warning("the mirror of user %s: `%s` %s", seen(self._user), seen(name), reason)
+        self._problems[name] = reason
+
+    def note(self, sentence: str) -> None:
+        log.warning("the mirror of user %s: %s", seen(self._user), sentence)
+        self._notes.append(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC: {sentence}")
+
+    def text(self) -> str | None:
+        """Returns the content of PROBLEMS.md, or None without any."""
+        lines: list[str] = []
+        if self._problems:
+            lines += ["# Files that are not memories", ""]
+            lines += [f"- `{seen(name)}` {reason}." for name, reason in sorted(self._problems.items())]
+        if self._notes:
+            lines += [
+                *([""] if lines else []),
+                "# What the mirror did",
+                "",
+                *(f"- {note}" for note in self._notes),
+            ]
+        return "\n".join(lines) + "\n" if lines else None

@@ -1,5 +1,5 @@
-"""Entries that a client encrypts before they leave it, over any door: Python's or a client's, blocking or awaited. The
-engine keeps them as they are; they are never indexed, recalled or in a context."""
+"""Entries that a client encrypts before they leave it, over any interface. The engine stores them as they are; they are
+never indexed, recalled or in a context."""
 
 from __future__ import annotations
 
@@ -11,61 +11,45 @@ from holdfast.domain.errors import InvalidField
 
 
 class Encrypted:
-    """`Encrypted(door, key)`: what is kept through it only the holder of the key can read."""
+    """Calls whose texts only the holder of the key can read: `Encrypted(alice, key)`."""
 
-    def __init__(self, door: Any, key: OwnKey) -> None:
-        self._door = door
+    def __init__(self, calls: Any, key: OwnKey) -> None:
+        self._calls = calls
         self._key = key
 
     def remember(self, text: str, *, key: str, **more: Any) -> Any:
-        """As the door's `remember`; it must have a key, because the text is bound to it."""
-        return self._door.remember(self._key.encrypt(text, key.strip()), key=key, encrypted=True, **more)
+        """Encrypts and stores a text. It must have a key, because the ciphertext is bound to it."""
+        return self._calls.remember(self._key.encrypt(text, key.strip()), key=key, encrypted=True, **more)
 
-    def get(self, key: str, **more: Any) -> str:
-        """The text, decrypted here."""
-        entry = self._door.get(key, **more)
-        return self._key.decrypt(entry.text, entry.key)
+    def get(self, key: str, **more: Any) -> Any:
+        """Returns the text, decrypted here."""
+        return self._text(self._calls.get(key, **more))
 
     def create(self, key: str, content: Any, **more: Any) -> Any:
-        """The memory tool's `create`, of text or any JSON; `store` or `scope` say where."""
-        sealed = self._key.encrypt(_written(content), key.strip())
-        return self._door.stores.memory("create", key=key, content=sealed, encrypted=True, **more)
+        """Stores text or any JSON by the memory tool's `create`; `store` or `scope` say where."""
+        try:
+            text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError):
+            raise InvalidField("A value must be text, or something that JSON can write.") from None
+        encrypted = self._key.encrypt(text, key.strip())
+        return self._calls.stores.memory("create", key=key, content=encrypted, encrypted=True, **more)
 
     def view(self, key: str, **more: Any) -> Any:
-        """What `create` was given; None when there is nothing."""
-        return _read(self._key, self._door.stores.memory("view", key=key, **more))
+        """Returns the content that `create` stored; None when there is none."""
+        return self._content(self._calls.stores.memory("view", key=key, **more))
 
-
-class AsyncEncrypted:
-    """`Encrypted`, awaited."""
-
-    def __init__(self, door: Any, key: OwnKey) -> None:
-        self._door = door
-        self._key = key
-
-    async def remember(self, text: str, *, key: str, **more: Any) -> Any:
-        return await self._door.remember(
-            self._key.encrypt(text, key.strip()), key=key, encrypted=True, **more
-        )
-
-    async def get(self, key: str, **more: Any) -> str:
-        entry = await self._door.get(key, **more)
+    def _text(self, entry: Any) -> str:
         return self._key.decrypt(entry.text, entry.key)
 
-    async def create(self, key: str, content: Any, **more: Any) -> Any:
-        sealed = self._key.encrypt(_written(content), key.strip())
-        return await self._door.stores.memory("create", key=key, content=sealed, encrypted=True, **more)
+    def _content(self, shown: Any) -> Any:
+        return None if shown is None else json.loads(self._key.decrypt(shown["value"], shown["key"]))
+
+
+class AsyncEncrypted(Encrypted):
+    """`Encrypted` over async calls: every method is awaited."""
+
+    async def get(self, key: str, **more: Any) -> str:
+        return self._text(await self._calls.get(key, **more))
 
     async def view(self, key: str, **more: Any) -> Any:
-        return _read(self._key, await self._door.stores.memory("view", key=key, **more))
-
-
-def _written(content: Any) -> str:
-    try:
-        return json.dumps(content, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError):
-        raise InvalidField("A value must be text, or something that JSON can write.") from None
-
-
-def _read(key: OwnKey, shown: Any) -> Any:
-    return None if shown is None else json.loads(key.decrypt(shown["value"], shown["key"]))
+        return self._content(await self._calls.stores.memory("view", key=key, **more))

@@ -1,4 +1,4 @@
-"""Runs calls on the engine of this process, blocking or awaited."""
+"""Runs calls on the engine of this process, blocking or async."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from weakref import WeakKeyDictionary
 from holdfast.contracts.storage import Job, LongJob
 from holdfast.domain.errors import Unavailable
 from holdfast.operations.engine import KEYS_CHANGE, TRIES, settled
+from holdfast.operations.idempotency import once
 from holdfast.operations.session import Session
 from holdfast.storage.keyring import StaleKeys
-from holdfast.vocabularies.call import Vocabulary, call_of
+from holdfast.vocabularies.call import Call, Vocabulary, call_of
 
 
 class LocalTransport:
@@ -32,7 +33,7 @@ class LocalTransport:
 
 
 class AsyncLocalTransport(LocalTransport):
-    """The same without blocking the event loop."""
+    """Runs a call without blocking the event loop."""
 
     async def run(self, method: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         prepare = _prepared(self, method, args, kwargs)
@@ -43,7 +44,7 @@ class AsyncLocalTransport(LocalTransport):
 def _prepared(
     transport: LocalTransport, method: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Callable[[], Any]:
-    """The call with its arguments. It may run twice, so an iterator among them becomes a list."""
+    """Binds the arguments to the call. It may run twice, so an iterator becomes a list."""
     vocabulary = transport.vocabulary or call_of(method).vocabulary(transport.session)
     repeatable = {
         name: list(value) if hasattr(value, "__next__") else value for name, value in kwargs.items()
@@ -52,7 +53,7 @@ def _prepared(
 
 
 def run(session: Session, prepare: Callable[[], Any]) -> Any:
-    """Makes a call and commits its job. A job whose keys changed meanwhile is prepared again."""
+    """Makes a call and commits its job. Prepares the job again if its keys changed meanwhile."""
     for _ in range(TRIES):
         result = prepare()
         if isinstance(result, LongJob):
@@ -67,7 +68,7 @@ def run(session: Session, prepare: Callable[[], Any]) -> Any:
 
 
 async def run_async(session: Session, prepare: Callable[[], Any], *, slow: bool) -> Any:
-    """Makes a call and awaits its commit. A database, and what may compute for milliseconds, is left to a thread."""
+    """Makes a call and awaits its commit. A remote store and a `slow` call run in a worker thread."""
     if session.is_remote:
         return await asyncio.to_thread(run, session, prepare)
     for _ in range(TRIES):
@@ -81,6 +82,18 @@ async def run_async(session: Session, prepare: Callable[[], Any], *, slow: bool)
         except StaleKeys as stale:
             session.engine.refresh(stale)
     raise Unavailable(KEYS_CHANGE)
+
+
+async def dispatch(
+    session: Session, call: Call, arguments: dict[str, Any], idempotency_key: str | None = None
+) -> Any:
+    """Returns the answer of a call for HTTP and MCP. A repeated idempotency key returns the first answer."""
+    if idempotency_key is not None and call.repeat is not None:
+        call.repeat(arguments, idempotency_key)
+    prepare = partial(call.on, session, **arguments)
+    if idempotency_key is not None and call.writes and not session.is_off:
+        prepare = partial(once, session, idempotency_key, call, arguments, prepare)
+    return await run_async(session, prepare, slow=call.aside)
 
 
 class _CommitWaiter:

@@ -1,4 +1,4 @@
-"""A store that is open, or the reason why it is not: what every door that serves it begins with."""
+"""An open store, or the reason why it is not open, for every interface that serves it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from holdfast.domain.errors import HoldfastError, InvalidField, Locked, Unavaila
 from holdfast.domain.limits import check_list, check_mapping, check_words
 from holdfast.domain.principal import Caller, Principal, PrincipalKind, principal
 from holdfast.domain.space import Space
-from holdfast.entrypoints.python.audit import Audit
-from holdfast.entrypoints.python.keys import Keys
+from holdfast.entrypoints.python.maintenance import Audit, Keys
 from holdfast.operations.agents import note_owner
 from holdfast.operations.engine import Engine
 from holdfast.operations.results import Swept
@@ -39,7 +38,7 @@ log = logging.getLogger("holdfast")
 
 
 class Running:
-    """A store with its background work, or the reason why there is none: what a door serves."""
+    """A store with its background workers, or the reason why there is none."""
 
     def __init__(self, opened: Opened, settings: Settings, clock: Clock) -> None:
         self.opened = opened
@@ -70,19 +69,19 @@ class Running:
         return self.opened.reason
 
     def session(self, caller: Caller) -> Session:
-        """Where somebody sits whom a door has made out."""
+        """Returns the session of an authenticated caller."""
         session = Session(self.opened.engine, caller, self.limits, self._clock, self.opened.reason or "")
         if caller.owner is not None and not session.is_off:
             note_owner(session)
         return session
 
     def warm(self) -> None:
-        """Loads the embedder before the first question comes; a broken one is said by every answer anyway."""
+        """Loads the embedder before the first query. A broken one is reported by every answer."""
         if self.opened.engine is not None:
             self.opened.engine.index.ready()
 
     def readiness(self) -> dict[str, str]:
-        """What must hold to serve: `ok`, or why not. The store is asked now; its keys and schema were at opening."""
+        """Returns `ok` or the problem of each part. Keys and schema were checked when the store was opened."""
         engine, reason = self.opened.engine, self.reason or "unknown"
         if engine is None:
             failed = "keys" if self.opened.failed == Locked.code else "store"
@@ -94,7 +93,7 @@ class Running:
         return {"store": "ok", "keys": "ok", "schema": "ok"}
 
     def record(self) -> None:
-        """From now on tools may run: what they do is written down in the background."""
+        """Starts to record runs of tools, in the background."""
         engine = self.opened.engine
         if self._recorder is None and engine is not None:
             self._recorder = BackgroundWorker(
@@ -113,14 +112,8 @@ class Running:
         rotate_worn(self.opened.engine)
         return swept
 
-    def _count_quietly(self, engine: Engine) -> None:
-        try:
-            count_uses(engine)
-        except HoldfastError as error:
-            log.warning("how often keys were used could not be counted: %s", error.message)
-
     def stop(self) -> None:
-        """Finishes what was submitted, then lets go of the store."""
+        """Finishes submitted jobs, then closes the store."""
         if self._sweeper is not None:
             self._sweeper.stop()
         if self._recorder is not None and self.opened.engine is not None:
@@ -130,21 +123,24 @@ class Running:
             self._embedding_worker.stop()
         if self.opened.engine is not None:
             self.opened.engine.reads.stop()
-            self._count_quietly(self.opened.engine)
+            try:
+                count_uses(self.opened.engine)
+            except HoldfastError as error:
+                log.warning("how often keys were used could not be counted: %s", error.message)
             self.opened.engine.sealed.close()
 
 
-OwnDoor = TypeVar("OwnDoor")
-AdministrationDoor = TypeVar("AdministrationDoor")
-HandleDoor = TypeVar("HandleDoor")
+OwnFacade = TypeVar("OwnFacade")
+AdministrationFacade = TypeVar("AdministrationFacade")
+HandleFacade = TypeVar("HandleFacade")
 
 
-class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
-    """The Python door to a store. The two memories differ only in the doors they give."""
+class Opening(Generic[OwnFacade, AdministrationFacade, HandleFacade]):
+    """The Python interface of a store. The two memories differ in the facades they return."""
 
-    _own: Callable[[Any], OwnDoor]
-    _administration: Callable[[Any], AdministrationDoor]
-    _handle: Callable[[Session, Principal, str | None], HandleDoor]
+    _own: Callable[[Any], OwnFacade]
+    _administration: Callable[[Any], AdministrationFacade]
+    _handle: Callable[[Session, Principal, str | None], HandleFacade]
     _transport: Callable[[Session], Any]
 
     def __init__(self, opened: Opened, settings: Settings, clock: Clock) -> None:
@@ -175,34 +171,34 @@ class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
 
     @property
     def running(self) -> Running:
-        """What another door serves: a host's own server, for example."""
+        """The open store, for another interface such as a host's own server."""
         return self._running
 
     def sweep(self) -> Swept:
-        """Removes what has expired and old trash now, instead of waiting for the next turn."""
+        """Removes expired memories and old trash now, instead of at the next sweep."""
         return self._running.sweep()
 
     def index(self) -> IndexStatus:
-        """How far recall's index is: what still waits for its vector, and which model serves."""
+        """Returns the state of recall's index: memories without a vector, and the model that serves."""
         if self._opened.engine is None:
             return IndexStatus(0, None, note=self.reason)
         return self._opened.engine.index.status()
 
     def use_model(self, name: str) -> IndexStatus:
-        """Lets another model serve whose vectors are kept: the former one, or one that was held back."""
+        """Switches to another model whose vectors are stored: the former one, or one that was held back."""
         return use_model(self._engine().index, name)
 
     def drop_model(self, name: str) -> int:
-        """Removes the vectors of a model that does not serve; says how many there were."""
+        """Removes the vectors of a model that does not serve, and returns their number."""
         return drop_model(self._engine().index, name)
 
     def build_vector_index(self, owner: str, space: str | UUID) -> str:
-        """On PostgreSQL: an index over the vectors of one huge space, which finds nearly all of the nearest. `owner` is
-        a user who may manage the space; says the name of the index."""
+        """Builds an approximate index over the vectors of one huge space on PostgreSQL, and returns its name. `owner`
+        is a user who may manage the space."""
         return build_vector_index(self._engine().index, self._managed(owner, space))
 
     def drop_vector_index(self, owner: str, space: str | UUID) -> None:
-        """All vectors of the space are compared again."""
+        """Drops the index, so that all vectors of the space are compared again."""
         drop_vector_index(self._engine().index, self._managed(owner, space))
 
     def _managed(self, owner: str, space: str | UUID) -> Space:
@@ -215,11 +211,9 @@ class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
         return self._opened.engine
 
     def _settle(self, timeout: float) -> IndexStatus:
-        return (
-            self.index()
-            if self._opened.engine is None
-            else wait_until_embedded(self._opened.engine.index, timeout)
-        )
+        if self._opened.engine is None:
+            return self.index()
+        return wait_until_embedded(self._opened.engine.index, timeout)
 
     def user(
         self,
@@ -228,8 +222,8 @@ class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
         roles: Iterable[str] = ("member",),
         teams: Iterable[str] = (),
         systems: Mapping[str, str] | None = None,
-    ) -> OwnDoor:
-        """A user's door."""
+    ) -> OwnFacade:
+        """Returns the calls of a user."""
         caller = Caller(
             principal(PrincipalKind.USER, id),
             roles=frozenset(check_list("roles", roles)),
@@ -246,8 +240,8 @@ class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
         chat: str | None = None,
         systems: Mapping[str, str] | None = None,
         owner: str | None = None,
-    ) -> OwnDoor:
-        """An agent's door; `user` and `chat` are those it works for and in right now, `owner` is whose agent it is."""
+    ) -> OwnFacade:
+        """Returns the calls of an agent. It works for `user` in `chat` right now, and belongs to `owner`."""
         caller = Caller(
             principal(PrincipalKind.AGENT, id),
             session_user=None if user is None else principal(PrincipalKind.USER, user),
@@ -259,20 +253,20 @@ class Opening(Generic[OwnDoor, AdministrationDoor, HandleDoor]):
 
     def service(
         self, id: str, *, run: str | None = None, systems: Mapping[str, str] | None = None
-    ) -> OwnDoor:
-        """The door of an unattended caller."""
+    ) -> OwnFacade:
+        """Returns the calls of an unattended caller."""
         caller = Caller(
             principal(PrincipalKind.SERVICE, id), run=run, unattended=True, systems=_systems(systems)
         )
         return self._own(self._transport(self._running.session(caller)))
 
-    def administration(self, id: str) -> AdministrationDoor:
-        """What administrators set, as this user."""
+    def administration(self, id: str) -> AdministrationFacade:
+        """Returns the calls of an administrator, made as this user."""
         session = self._running.session(Caller(principal(PrincipalKind.USER, id), roles=frozenset({"admin"})))
         return self._administration(self._transport(session))
 
-    def handle(self, subject: str = "", *, session: str | None = None) -> HandleDoor | None:
-        """What tool code keeps for a subject; None when memory is off."""
+    def handle(self, subject: str = "", *, session: str | None = None) -> HandleFacade | None:
+        """Returns the handle with which tool code stores values for a subject; None when memory is off."""
         if not self.enabled:
             return None
         who = principal(PrincipalKind.USER, subject)
@@ -290,7 +284,7 @@ def open_where(
     clock: Clock,
     directory: Directory | None,
 ) -> tuple[Opened, Settings, Clock]:
-    given = {
+    options = {
         "memory_key": key,
         "memory_old_keys": old_keys,
         "durability": durability,
@@ -298,29 +292,29 @@ def open_where(
         "embedder": embedder,
     }
     try:
-        settings = load(**given, **place_of(where))
+        settings = load(**options, **settings_for(where))
     except Unavailable as error:
         if required:
             raise
-        return shut(error), load_without_file(**given), clock
+        return shut(error), load_without_file(**options), clock
     return open_engine(settings, clock, directory, required=required), settings, clock
 
 
 def open_settings(settings: Settings) -> Running:
     """Opens the store for a server, which serves one that cannot be opened as memory that is off. A node of a shared
-    store without a key will never have one, so it does not start."""
+    store without a key does not start, because it will never have one."""
     required = settings.memory_key is None and locate_store(settings).is_shared
     return Running(open_engine(settings, system_clock, None, required=required), settings, system_clock)
 
 
 def _systems(systems: object) -> dict[str, str]:
-    given = {} if systems is None else check_mapping("systems", systems)
-    if not all(isinstance(name, str) and level in ("read", "manage") for name, level in given.items()):
+    levels = {} if systems is None else check_mapping("systems", systems)
+    if not all(isinstance(name, str) and level in ("read", "manage") for name, level in levels.items()):
         raise InvalidField("A system is open to `read` or to `manage`.")
-    return given
+    return levels
 
 
-def place_of(where: str | os.PathLike[str] | None) -> dict[str, str]:
+def settings_for(where: str | os.PathLike[str] | None) -> dict[str, str]:
     if where is None:
         return {}
     text = os.fspath(where)

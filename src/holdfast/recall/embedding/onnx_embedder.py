@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Condition, Lock, current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
-from holdfast.contracts.embedder import EmbedderBroken
+from holdfast.contracts.host import EmbedderBroken
 from holdfast.recall.embedding.choose import onnxruntime
 from holdfast.recall.embedding.models import MODEL_FILE, TOKENIZER_FILE, Manifest, hash_of, read_manifest
 
@@ -26,7 +26,7 @@ LONGEST_CALL_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedModel:
     session: Any
     tokenizer: Any
     inputs: frozenset[str]
@@ -74,7 +74,7 @@ class OnnxEmbedder:
             raise EmbedderBroken(f"There is no whole model in {folder} ({error}); {REPAIR}.") from error
         self._calls = _Calls()
         self._loading = Lock()
-        self._loaded: Loaded | None = None
+        self._loaded: LoadedModel | None = None
         self._broken: tuple[object, EmbedderBroken] | None = None
 
     @property
@@ -121,7 +121,7 @@ class OnnxEmbedder:
             raise EmbedderBroken(f"The model {self.model_id} gave no usable vector; {REPAIR}.")
         return mean / np.float32(length)
 
-    def _load(self) -> Loaded:
+    def _load(self) -> LoadedModel:
         with self._loading:
             if self._loaded is not None:
                 return self._loaded
@@ -144,7 +144,7 @@ class OnnxEmbedder:
         return [(each.st_ino, each.st_size, each.st_mtime_ns) for each in seen]
 
 
-def _open(folder: Path, manifest: Manifest) -> Loaded:
+def _open(folder: Path, manifest: Manifest) -> LoadedModel:
     for name in (MODEL_FILE, TOKENIZER_FILE):
         try:
             found = hash_of(folder / name)
@@ -174,4 +174,4 @@ def _open(folder: Path, manifest: Manifest) -> Loaded:
         )
     except Exception as error:  # the two libraries raise unrelated families, one of them bare Exception
         raise EmbedderBroken(f"{manifest.model_id} cannot be loaded: {error}; {REPAIR}.") from error
-    return Loaded(session, tokenizer, frozenset(given.name for given in session.get_inputs()))
+    return LoadedModel(session, tokenizer, frozenset(given.name for given in session.get_inputs()))

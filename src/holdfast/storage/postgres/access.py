@@ -1,21 +1,18 @@
-"""Grants, access lists of chats and systems, and the rules of roles."""
+"""Grants, access lists of chats and systems, the rules of roles, and the settings of agents."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from uuid import UUID
 
-from holdfast.contracts.rows import GrantRow, MemberRow, RuleRow
-from holdfast.storage.postgres.connections import OnConnection, Reader
+from holdfast.contracts.rows import AgentRow, GrantRow, MemberRow, RuleRow
+from holdfast.storage.postgres.connections import Reads, Writes
 from holdfast.storage.postgres.statements import Statement, Values, of_space, of_store, shared
 
 _GRANT = "space_id, grantee, granted_by, level, created_us, expires_us, mac"
 
 
-class GrantReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class GrantReads(Reads):
     def of(self, space: UUID, grantee: bytes) -> list[GrantRow]:
         return self._grants(_GRANTS_OF, {"space": space, "grantee": grantee})
 
@@ -44,11 +41,7 @@ _GRANTS_TO = of_store(
 )
 
 
-class GrantWrites(GrantReads):
-    def __init__(self, tx: OnConnection) -> None:
-        super().__init__(tx)
-        self._tx = tx
-
+class GrantWrites(GrantReads, Writes):
     def put(self, row: GrantRow) -> None:
         self._tx.run(_PUT_GRANT, {**row._asdict(), "level": int(row.level)})
 
@@ -100,10 +93,7 @@ _DELETE_EXPIRED = of_store(
 )
 
 
-class MemberReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class MemberReads(Reads):
     def levels(self, space: UUID, members: Sequence[bytes]) -> list[MemberRow]:
         rows = self._reader.rows(_LEVELS, {"space": space, "members": list(members)})
         return list(map(MemberRow._make, rows))
@@ -135,11 +125,7 @@ _LISTS_WITH = of_store(
 )
 
 
-class MemberWrites(MemberReads):
-    def __init__(self, tx: OnConnection) -> None:
-        super().__init__(tx)
-        self._tx = tx
-
+class MemberWrites(MemberReads, Writes):
     def replace(self, space: UUID, rows: Sequence[MemberRow]) -> None:
         self._tx.run(_CLEAR_MEMBERS, {"space": space})
         for row in rows:
@@ -156,10 +142,7 @@ _ADD_MEMBER = of_space(
 )
 
 
-class RuleReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class RuleReads(Reads):
     def all(self) -> list[RuleRow]:
         return list(map(RuleRow._make, self._reader.rows(_RULES)))
 
@@ -171,11 +154,7 @@ _RULES = shared(
 )
 
 
-class RuleWrites(RuleReads):
-    def __init__(self, tx: OnConnection) -> None:
-        super().__init__(tx)
-        self._tx = tx
-
+class RuleWrites(RuleReads, Writes):
     def put(self, row: RuleRow) -> None:
         self._tx.run(_PUT_RULE, row._asdict())
 
@@ -188,4 +167,46 @@ _PUT_RULE = shared(
     ON CONFLICT (role) DO UPDATE SET may_read = excluded.may_read, may_manage = excluded.may_manage
     """,
     because=_OF_ROLES,
+)
+
+
+_AGENT = 'agent, owner, enabled, own, chat, "user", default_ttl, mac'
+_OF_AGENTS = "what an agent may use belongs to the agent, in whatever space"
+
+
+class AgentReads(Reads):
+    def get(self, agent: bytes) -> AgentRow | None:
+        rows = self._reader.rows(_GET_AGENT, {"agent": agent})
+        return AgentRow._make(rows[0]) if rows else None
+
+    def all(self) -> list[AgentRow]:
+        return list(map(AgentRow._make, self._reader.rows(_AGENTS)))
+
+
+_GET_AGENT = shared(
+    "agents.get", f"SELECT {_AGENT} FROM holdfast.agents WHERE agent = %(agent)s", because=_OF_AGENTS
+)
+_AGENTS = shared("agents.all", f"SELECT {_AGENT} FROM holdfast.agents ORDER BY agent", because=_OF_AGENTS)
+
+
+class AgentWrites(AgentReads, Writes):
+    def put(self, row: AgentRow) -> None:
+        self._tx.run(_PUT_AGENT, row._asdict())
+
+
+_PUT_AGENT = shared(
+    "agents.put",
+    f"""
+    INSERT INTO holdfast.agents ({_AGENT})
+    VALUES (%(agent)s, %(owner)s, %(enabled)s, %(own)s, %(chat)s, %(user)s, %(default_ttl)s, %(mac)s)
+    ON CONFLICT (agent)
+    DO UPDATE SET owner = excluded.owner,
+                  enabled = excluded.enabled,
+                  own = excluded.own,
+                  chat = excluded.chat,
+                  "user" = excluded."user",
+                  default_ttl = excluded.default_ttl,
+                  mac = excluded.mac
+    """,
+    because=_OF_AGENTS,
 )

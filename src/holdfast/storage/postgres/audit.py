@@ -6,21 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.contracts.rows import AuditHead, AuditRow
-from holdfast.storage.postgres.connections import OnConnection, Reader
+from holdfast.storage.postgres.connections import OnConnection, Reads, Writes
 from holdfast.storage.postgres.statements import Bound, shared
 
 _COLUMNS = ", ".join(AuditRow._fields)
 _ONE_CHAIN = "the log is one chain for the store"
 
 
-class AuditReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
-    def last(self) -> AuditRow | None:
-        rows = self._reader.rows(_LAST)
-        return AuditRow._make(rows[0]) if rows else None
-
+class AuditReads(Reads):
     def head(self) -> AuditHead:
         return AuditHead._make(self._reader.rows(_HEAD)[0])
 
@@ -33,11 +26,6 @@ class AuditReads:
         return list(map(AuditRow._make, rows))
 
 
-_LAST = shared(
-    "audit.last",
-    f"SELECT {_COLUMNS} FROM holdfast.audit ORDER BY position DESC LIMIT 1",
-    because=_ONE_CHAIN,
-)
 _HEAD = shared(
     "audit.head",
     "SELECT position, link, code FROM holdfast.audit_head",
@@ -69,27 +57,17 @@ _AFTER = shared(
 """Positions have no gaps: each is the head's plus one, under the head's lock."""
 
 
-class AuditWrites(AuditReads):
+class AuditWrites(AuditReads, Writes):
     """Defers its lines until the commit, or until someone reads the log."""
 
     def __init__(self, tx: OnConnection) -> None:
         super().__init__(tx)
-        self._tx = tx
-        self._locked = False
-        self._last: AuditRow | None = None
-        self._head = AuditHead()
+        self._head: AuditHead | None = None
         self._lines: list[AuditRow] = []
 
-    def last(self) -> AuditRow | None:
-        if not self._locked:
-            position, code, *line = self._tx.rows(_LOCK_HEAD)[0]
-            self._last = AuditRow._make(line) if position else None
-            self._head = AuditHead(position, self._last.link if self._last else b"", code)
-            self._locked = True
-        return self._last
-
     def head(self) -> AuditHead:
-        self.last()
+        if self._head is None:
+            self._head = AuditHead._make(self._tx.rows(_LOCK_HEAD)[0])
         return self._head
 
     def about(self, object: bytes, operations: Sequence[str], limit: int) -> list[AuditRow]:
@@ -108,20 +86,19 @@ class AuditWrites(AuditReads):
     def append(self, row: AuditRow, code: bytes = b"") -> None:
         position = self.head().position + 1
         self._lines.append(row)
-        self._last = row
         self._head = AuditHead(position, row.link, code)
 
     def left(self) -> list[Bound]:
         """Hands over the deferred statements."""
-        if not self._lines:
+        if not self._lines or self._head is None:
             return []
         columns = dict(zip(AuditRow._fields, map(list, zip(*self._lines, strict=True)), strict=True))
         return [(_APPEND, columns), (_MOVE_HEAD, {"code": self._head.code})]
 
 
 _LOCK_HEAD = shared(
-    "audit.last, locked",
-    f"SELECT position, code, {_COLUMNS} FROM holdfast.audit_head FOR UPDATE",
+    "audit.head, locked",
+    "SELECT position, link, code FROM holdfast.audit_head FOR UPDATE",
     because=_ONE_CHAIN,
 )
 _APPEND = shared(

@@ -13,10 +13,8 @@ from psycopg import sql
 
 import holdfast.storage.postgres.store  # noqa: F401, whose modules list all statements
 from holdfast.domain.errors import Backend
-from holdfast.storage.postgres.connections import connecting
-from holdfast.storage.postgres.errors import translated
-from holdfast.storage.postgres.statements import STATEMENTS, Reach, Statement
-from holdfast.storage.postgres.tables import BY_SPACE
+from holdfast.storage.postgres.connections import connecting, translated
+from holdfast.storage.postgres.statements import BY_SPACE, STATEMENTS, Reach, Statement
 
 EVERYWHERE = ("space_names", "names", "rules", "agents", "models")
 """Small tables read by every call: a copy on every node."""

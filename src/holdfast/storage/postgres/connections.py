@@ -16,16 +16,46 @@ from uuid import UUID
 from weakref import WeakKeyDictionary
 
 import psycopg
+from psycopg import errors
 from psycopg.adapt import Buffer, Dumper
 from psycopg.pq import Format
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from holdfast.domain.errors import Unavailable
+from holdfast.domain.errors import Backend, Conflict, HoldfastError, StorageFull, Unavailable
 from holdfast.storage.fork_guard import FORKED, abandon_in_children
-from holdfast.storage.postgres.errors import CLOSED, translated
 from holdfast.storage.postgres.pipeline import PendingStatements, Row
 from holdfast.storage.postgres.statements import NOTHING, Bound, Reach, Statement, Values
+
+CLOSED = "This memory is closed; open it again."
+UNCERTAIN = (
+    "The database went away while it confirmed this write: it is there whole or not at all. Read it first."
+)
+
+AGAIN = (errors.SerializationFailure, errors.DeadlockDetected)
+"""Errors after which nothing was written, and a retry of the job succeeds."""
+
+
+def translated(error: psycopg.Error) -> HoldfastError:
+    match error:
+        case PoolClosed():
+            return Unavailable(CLOSED)
+        case PoolTimeout():
+            return Unavailable("The database cannot be reached or every connection is busy; try again.")
+        case errors.DiskFull():
+            return StorageFull()
+        case errors.UniqueViolation():
+            return Conflict()
+        case errors.QueryCanceled() | errors.LockNotAvailable() | errors.IdleInTransactionSessionTimeout():
+            return Unavailable("The database took too long and the statement was stopped; try again.")
+        case errors.SerializationFailure() | errors.DeadlockDetected():
+            return Unavailable("Too many others write the same; try again.")
+        case errors.InsufficientPrivilege() | errors.UndefinedTable() | errors.InvalidSchemaName():
+            return Backend("The database refused a statement; check the rights of its login and its schema.")
+        case psycopg.OperationalError() | psycopg.InterfaceError():
+            return Unavailable("The database cannot be reached; try again.")
+    return Backend(f"PostgreSQL refused a statement ({type(error).__name__}).")
+
 
 Db: TypeAlias = psycopg.Connection[TupleRow]
 log = logging.getLogger("holdfast")
@@ -247,16 +277,12 @@ class OnConnection:
     def __init__(self, db: Db, connections: Connections) -> None:
         self.db = db
         self._connections = connections
-        self._begun = False
+        self.begun = False
         self._scope: TransactionScope | None = None
         self._locked: set[int] = set()
         self._before: list[tuple[bytes, Values]] = []
         self.failure: psycopg.Error | None = None
         self._kept_back: list[tuple[tuple[bytes, ...], Callable[[], list[Bound]]]] = []
-
-    @property
-    def begun(self) -> bool:
-        return self._begun
 
     def keep_back(self, tables: tuple[bytes, ...], left: Callable[[], list[Bound]]) -> None:
         """Registers deferred writes. `left` hands them over, and forgets them, before a statement that names their
@@ -319,8 +345,8 @@ class OnConnection:
         self.db.execute(statement.sql, values)
 
     def _enter(self, scope: TransactionScope) -> None:
-        if not self._begun:
-            self._begun = True
+        if not self.begun:
+            self.begun = True
             self._before.insert(0, (b"BEGIN", {}))
         if scope.space is not None:
             self._change_scope(scope)
@@ -337,6 +363,21 @@ class OnConnection:
         before, self._before = self._before, []
         for sql, values in before:
             self.db.execute(sql, values)
+
+
+class Reads:
+    """The base of the reads of one kind of row, from the last committed state or inside a transaction."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+
+class Writes(Reads):
+    """The base of the writes of one kind of row in a transaction, which reads its own writes."""
+
+    def __init__(self, tx: OnConnection) -> None:
+        super().__init__(tx)
+        self._tx = tx
 
 
 _LOCK = b"SELECT pg_advisory_xact_lock(%(key)s)"

@@ -18,7 +18,7 @@ from holdfast.contracts.rows import (
     WholeSpace,
 )
 from holdfast.domain.errors import Conflict
-from holdfast.storage.postgres.connections import OnConnection, Reader
+from holdfast.storage.postgres.connections import OnConnection, Reads
 from holdfast.storage.postgres.entries import HEAD, REVISION
 from holdfast.storage.postgres.entry_writes import EntryWrites
 from holdfast.storage.postgres.statements import of_space, of_store, shared
@@ -26,10 +26,7 @@ from holdfast.storage.postgres.statements import of_space, of_store, shared
 _OF_STORE = "a store is moved whole"
 
 
-class CopyReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class CopyReads(Reads):
     def spaces(self, after: UUID | None, limit: int) -> list[WholeSpace]:
         rows = self._reader.rows(_SPACES, {"after": after, "limit": limit})
         return [

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
-from holdfast.contracts.rows import EntryAddress, EntryRow, MovedRow, RevisionRow, Visible
-from holdfast.storage.postgres.connections import BigintArray, Reader
+from holdfast.contracts.rows import EntryAddress, EntryRow, MovedRow, RevisionRow, Visible, partition_mask
+from holdfast.storage.postgres.connections import BigintArray, Reads
 from holdfast.storage.postgres.statements import Statement, Values, of_space, of_store
 
 HEAD = ", ".join(f"entries.{column}" for column in EntryRow._fields)
@@ -31,10 +30,7 @@ an index and read the whole space, instead of the few rows of the primary key.""
 _HIGHEST = (1 << 62) - 1
 
 
-class EntryReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class EntryReads(Reads):
     def _heads(self, statement: Statement, values: Values) -> list[EntryRow]:
         return list(map(EntryRow._make, self._reader.rows(statement, values)))
 
@@ -400,13 +396,8 @@ def shown(visible: Visible) -> dict[str, Any]:
     space, partitions, viewer, now, private = visible
     return {
         "space": space,
-        "rooms": _mask(partitions),
-        "private": _mask(private),
+        "rooms": partition_mask(partitions),
+        "private": partition_mask(private),
         "viewer": viewer,
         "now": now,
     }
-
-
-@lru_cache(maxsize=256)
-def _mask(partitions: Iterable[int]) -> int:
-    return sum(1 << partition for partition in partitions)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from holdfast.contracts.rows import LABEL_BYTES, EntryRow, RevisionRow
+from holdfast.contracts.rows import LABEL_BYTES, EntryRow, RevisionRow, split_labels
 from holdfast.domain.errors import Conflict
-from holdfast.storage.postgres.connections import OnConnection
+from holdfast.storage.postgres.connections import OnConnection, Writes
 from holdfast.storage.postgres.entries import EntryReads
 from holdfast.storage.postgres.statements import Bound, Values, of_space
 
@@ -19,10 +19,9 @@ _NEW_HEAD = ", ".join(f"%({column})s" for column in EntryRow._fields)
 _NEW_REVISION = ", ".join(f"%({column})s" for column in RevisionRow._fields)
 
 
-class EntryWrites(EntryReads):
+class EntryWrites(EntryReads, Writes):
     def __init__(self, tx: OnConnection, *, collects: bool = True) -> None:
         super().__init__(tx)
-        self._tx = tx
         self._collects = collects
         self._new: dict[UUID, list[EntryRow]] = {}
         self._taken: set[tuple[Any, ...]] = set()
@@ -221,7 +220,7 @@ _DELETE_SPACE = of_space("entries.delete_space", "DELETE FROM holdfast.entries W
 
 
 def _new_head(space: UUID, row: EntryRow) -> dict[str, Any]:
-    labels = [] if row.trashed_us is not None else _split(row.labels)
+    labels = [] if row.trashed_us is not None else split_labels(row.labels)
     return {"space": space, **row._asdict(), "partition": int(row.partition), "shown_labels": labels}
 
 
@@ -232,7 +231,10 @@ def _columns(space: UUID, rows: list[EntryRow]) -> Values:
 
 def _labels(space: UUID, rows: list[EntryRow]) -> Values:
     shown = [
-        (label, row.seq, row.number) for row in rows if row.trashed_us is None for label in _split(row.labels)
+        (label, row.seq, row.number)
+        for row in rows
+        if row.trashed_us is None
+        for label in split_labels(row.labels)
     ]
     return {
         "space": space,
@@ -240,7 +242,3 @@ def _labels(space: UUID, rows: list[EntryRow]) -> Values:
         "seq": [seq for _, seq, _ in shown],
         "number": [number for _, _, number in shown],
     }
-
-
-def _split(labels: bytes) -> list[bytes]:
-    return [labels[start : start + LABEL_BYTES] for start in range(0, len(labels), LABEL_BYTES)]

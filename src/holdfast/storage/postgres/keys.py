@@ -6,16 +6,13 @@ from uuid import UUID
 
 from holdfast.contracts.rows import STORE, KeyRow, KeyUse
 from holdfast.domain.errors import Conflict
-from holdfast.storage.postgres.connections import OnConnection, Reader
+from holdfast.storage.postgres.connections import Reads, Writes
 from holdfast.storage.postgres.statements import of_space, of_store, shared
 
 _COLUMNS = "data_keys.space_id, data_keys.key_id, data_keys.master, data_keys.created_us, data_keys.wrapped"
 
 
-class KeyReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class KeyReads(Reads):
     def of(self, space: UUID) -> list[KeyRow]:
         return list(map(KeyRow._make, self._reader.rows(_OF, {"space": space})))
 
@@ -59,11 +56,7 @@ _MOST_USED = of_store(
 )
 
 
-class KeyWrites(KeyReads):
-    def __init__(self, tx: OnConnection) -> None:
-        super().__init__(tx)
-        self._tx = tx
-
+class KeyWrites(KeyReads, Writes):
     def not_under(self, master: bytes, limit: int) -> list[KeyRow]:
         """Locks the store's own keys in a transaction, so that no key is added while a master is being rotated."""
         self._tx.lock(STORE.bytes)
@@ -119,10 +112,7 @@ _DELETE = of_space(
 )
 
 
-class NameReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class NameReads(Reads):
     def get(self, blind: bytes) -> bytes | None:
         rows = self._reader.rows(_GET_NAME, {"name": blind})
         return bytes(rows[0][0]) if rows else None
@@ -135,11 +125,7 @@ _GET_NAME = shared(
 )
 
 
-class NameWrites(NameReads):
-    def __init__(self, tx: OnConnection) -> None:
-        super().__init__(tx)
-        self._tx = tx
-
+class NameWrites(NameReads, Writes):
     def put(self, blind: bytes, sealed: bytes) -> None:
         self._tx.run(_PUT_NAME, {"name": blind, "sealed": sealed})
 

@@ -11,8 +11,7 @@ from psycopg import errors
 from holdfast.contracts.rows import STORE, KeyRow
 from holdfast.domain.errors import Backend
 from holdfast.storage.migrations import Step, read_steps
-from holdfast.storage.postgres.connections import connecting, lock_key
-from holdfast.storage.postgres.errors import translated
+from holdfast.storage.postgres.connections import connecting, lock_key, translated
 
 TRIES = 5
 """Roles belong to the whole server, so two databases set up at the same moment may collide."""

@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from holdfast.contracts.rows import WAITING, ProposalRow
-from holdfast.storage.postgres.connections import OnConnection, Reader
+from holdfast.storage.postgres.connections import Reads, Writes
 from holdfast.storage.postgres.statements import shared
 
 _COLUMNS = "id, person, proposer, space_id, number, created_us, expires_us, answer, sealed"
 _OF_PEOPLE = "proposals wait for people, whatever space they are about"
 
 
-class ProposalReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class ProposalReads(Reads):
     def get(self, id: UUID) -> ProposalRow | None:
         rows = self._reader.rows(_GET, {"id": id})
         return ProposalRow._make(rows[0]) if rows else None
@@ -44,11 +41,7 @@ _WAITING = shared(
 )
 
 
-class ProposalWrites(ProposalReads):
-    def __init__(self, tx: OnConnection) -> None:
-        super().__init__(tx)
-        self._tx = tx
-
+class ProposalWrites(ProposalReads, Writes):
     def get(self, id: UUID) -> ProposalRow | None:
         """Locks the proposal in a transaction, so that a second answer sees the first."""
         self._tx.lock(b"proposal" + id.bytes)

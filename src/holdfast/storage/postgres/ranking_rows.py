@@ -1,14 +1,15 @@
-"""Rows that ranking reads: outlines of entries, and their features and vectors."""
+"""Rows that ranking reads: outlines of entries, their features and vectors, and the embedders these came from."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from uuid import UUID
 
-from holdfast.contracts.rows import DerivedRow, EntryRow, OutlineRow, Visible
-from holdfast.storage.postgres.connections import Halfvec, OnConnection, Reader
+from holdfast.contracts.rows import DerivedRow, EntryRow, ModelRow, OutlineRow, Visible
+from holdfast.domain.errors import Conflict
+from holdfast.storage.postgres.connections import Halfvec, Reads, Writes
 from holdfast.storage.postgres.entries import HEAD, LIVE, shown
-from holdfast.storage.postgres.statements import Statement, Values, of_space, of_store
+from holdfast.storage.postgres.statements import Statement, Values, of_space, of_store, shared
 
 _NEWER = """entries.space_id = %(space)s
    AND entries.seq > %(after)s
@@ -18,10 +19,7 @@ _NEWER = """entries.space_id = %(space)s
 _OUTLINE = ", ".join(f"entries.{column}" for column in OutlineRow._fields)
 
 
-class OutlineReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class OutlineReads(Reads):
     def of(self, space: UUID, after: int) -> list[OutlineRow]:
         return list(map(OutlineRow._make, self._reader.rows(_OUTLINES, {"space": space, "after": after})))
 
@@ -69,10 +67,7 @@ _LABELLED = of_space(
 _COLUMNS = "number, model, revision, key_id, sealed"
 
 
-class DerivedReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class DerivedReads(Reads):
     def of(self, space: UUID, model: int, numbers: Sequence[int] | None = None) -> list[DerivedRow]:
         if numbers is None:
             return self._rows(_OF, {"space": space, "model": model})
@@ -168,11 +163,7 @@ _SEALED_WITH = of_space(
 )
 
 
-class DerivedWrites(DerivedReads):
-    def __init__(self, tx: OnConnection) -> None:
-        super().__init__(tx)
-        self._tx = tx
-
+class DerivedWrites(DerivedReads, Writes):
     def put(self, space: UUID, row: DerivedRow) -> bool:
         vector = Halfvec.of(row.vector) if row.vector else None
         return self._tx.count(_PUT, {"space": space, **row._asdict(), "vector": vector}) > 0
@@ -244,4 +235,59 @@ _DROP_PROGRESS = of_store(
     "derived.drop_model, progress",
     "DELETE FROM holdfast.progress WHERE model = %(model)s",
     because="a model is dropped from the whole store",
+)
+
+
+_OF_STORE = "models serve the whole store"
+
+
+class ModelReads(Reads):
+    def all(self) -> list[ModelRow]:
+        return list(map(ModelRow._make, self._reader.rows(_MODELS)))
+
+
+_MODELS = shared(
+    "models.all",
+    "SELECT model, name, dimensions, state, overlap, created_us FROM holdfast.models ORDER BY model",
+    because=_OF_STORE,
+)
+
+
+class ModelWrites(ModelReads, Writes):
+    def all(self) -> list[ModelRow]:
+        """Locks the models in a transaction, so that at most one serves."""
+        self._tx.lock(b"models")
+        return super().all()
+
+    def insert(self, name: str, dimensions: int, state: str, now: int) -> int:
+        values = {"name": name, "dimensions": dimensions, "state": state, "now": now}
+        rows = self._tx.rows(_INSERT_MODEL, values)
+        if not rows:
+            raise Conflict
+        return int(rows[0][0])
+
+    def set_state(self, model: int, state: str, overlap: float | None) -> None:
+        self._tx.run(_SET_MODEL_STATE, {"model": model, "state": state, "overlap": overlap})
+
+    def delete(self, model: int) -> None:
+        self._tx.run(_DELETE_MODEL, {"model": model})
+
+
+_INSERT_MODEL = shared(
+    "models.insert",
+    """
+    INSERT INTO holdfast.models (name, dimensions, state, created_us)
+    VALUES (%(name)s, %(dimensions)s, %(state)s, %(now)s)
+    ON CONFLICT DO NOTHING
+    RETURNING model
+    """,
+    because=_OF_STORE,
+)
+_SET_MODEL_STATE = shared(
+    "models.set_state",
+    "UPDATE holdfast.models SET state = %(state)s, overlap = %(overlap)s WHERE model = %(model)s",
+    because=_OF_STORE,
+)
+_DELETE_MODEL = shared(
+    "models.delete", "DELETE FROM holdfast.models WHERE model = %(model)s", because=_OF_STORE
 )

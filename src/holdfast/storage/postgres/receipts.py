@@ -5,17 +5,14 @@ from __future__ import annotations
 from uuid import UUID
 
 from holdfast.contracts.rows import ReceiptRow
-from holdfast.storage.postgres.connections import OnConnection, Reader
+from holdfast.storage.postgres.connections import Reads, Writes
 from holdfast.storage.postgres.statements import shared
 
 _COLUMNS = "principal, key, space_id, number, request, answer, created_us"
 _BY_PRINCIPAL = "receipts belong to a principal, whatever space was written in"
 
 
-class ReceiptReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class ReceiptReads(Reads):
     def get(self, principal: bytes, key: bytes) -> ReceiptRow | None:
         rows = self._reader.rows(_GET, {"principal": principal, "key": key})
         return ReceiptRow._make(rows[0]) if rows else None
@@ -28,11 +25,7 @@ _GET = shared(
 )
 
 
-class ReceiptWrites(ReceiptReads):
-    def __init__(self, tx: OnConnection) -> None:
-        super().__init__(tx)
-        self._tx = tx
-
+class ReceiptWrites(ReceiptReads, Writes):
     def get(self, principal: bytes, key: bytes) -> ReceiptRow | None:
         """Locks the idempotency key in a transaction, so that a second request sees the answer to the first."""
         self._tx.lock(b"receipt" + principal + key)

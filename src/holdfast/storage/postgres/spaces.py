@@ -8,17 +8,14 @@ from uuid import UUID
 
 from holdfast.contracts.rows import SpaceCounts, SpaceRow, SpaceState
 from holdfast.domain.errors import Conflict
-from holdfast.storage.postgres.connections import Connections, OnConnection, Reader
+from holdfast.storage.postgres.connections import Connections, OnConnection, Reads, Writes
 from holdfast.storage.postgres.pipeline import Row
 from holdfast.storage.postgres.statements import NOTHING, Bound, of_space, of_store, shared
 
 _COLUMNS = "space_id, kind, name, owner, listed, key_id, created_us, sealed"
 
 
-class SpaceReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class SpaceReads(Reads):
     def by_id(self, space: UUID) -> SpaceRow | None:
         return _one(self._reader.rows(_BY_ID, {"space": space}))
 
@@ -100,13 +97,12 @@ _TOTALS = of_store(
 )
 
 
-class SpaceWrites(SpaceReads):
+class SpaceWrites(SpaceReads, Writes):
     """Counts in memory while a job writes many entries: nobody else is in the space. The row is written once, with
     the commit or before the next read of it."""
 
     def __init__(self, tx: OnConnection) -> None:
         super().__init__(tx)
-        self._tx = tx
         self._counted: dict[UUID, SpaceCounts] = {}
         tx.keep_back((b"holdfast.spaces",), self.left)
 

@@ -49,3 +49,26 @@ def _listed(statement: Statement) -> Statement:
     assert statement.name not in STATEMENTS, f"two statements are named {statement.name}"
     STATEMENTS[statement.name] = statement
     return statement
+
+
+PARTITIONED = ("entries", "revisions", "labels", "terms", "derived")
+"""Partitioned by a hash of `space_id`, which comes first in every key."""
+
+WHOLE = {
+    "spaces": "one row per space, also found by owner; partitions would only multiply that look-up",
+    "data_keys": "one row per space, two while keys rotate; kept by every node, also found by master key",
+    "progress": "one row per space and model, read beside `spaces` by the queue of what waits",
+    "grants": "a few rows a space, as often found by grantee",
+    "members": "a few rows a space, as often found by member",
+    "leases": "one row per space that is being worked in",
+}
+"""`space_id` comes first in every key of these too, and a cluster distributes them with the others."""
+
+BY_PRINCIPAL = {
+    "receipts": "answers to idempotency keys, found by who asked; gone after a day",
+    "proposals": "what waits for a person, found by id and by person; gone after days",
+    "space_names": "a name is taken once in the whole store, so the name is the key",
+}
+"""Tables that name a space, but are not found by it."""
+
+BY_SPACE = ("spaces", "data_keys", *PARTITIONED, "progress", "grants", "members", "leases")

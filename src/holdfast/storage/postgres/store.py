@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
 from pathlib import Path
-from typing import TypeVar
 
 from holdfast.contracts.rows import KeyRow
-from holdfast.contracts.storage import Transaction
 from holdfast.settings import Settings
-from holdfast.storage.postgres.access import GrantReads, MemberReads, RuleReads
-from holdfast.storage.postgres.agents import AgentReads
+from holdfast.storage.postgres.access import AgentReads, GrantReads, MemberReads, RuleReads
 from holdfast.storage.postgres.audit import AuditReads
 from holdfast.storage.postgres.connections import Connections, Patience
 from holdfast.storage.postgres.copies import CopyReads
@@ -19,9 +15,8 @@ from holdfast.storage.postgres.entries import EntryReads
 from holdfast.storage.postgres.keys import KeyReads, NameReads
 from holdfast.storage.postgres.leases import Leases
 from holdfast.storage.postgres.migrate import migrate
-from holdfast.storage.postgres.models import ModelReads
 from holdfast.storage.postgres.proposals import ProposalReads
-from holdfast.storage.postgres.ranking_rows import DerivedReads, OutlineReads
+from holdfast.storage.postgres.ranking_rows import DerivedReads, ModelReads, OutlineReads
 from holdfast.storage.postgres.receipts import ReceiptReads
 from holdfast.storage.postgres.spaces import SpaceReads, StatesAhead
 from holdfast.storage.postgres.vectors import VectorReads
@@ -32,15 +27,15 @@ CONNECTIONS = 10
 FOR_READERS = 2
 """Connections that writers never take."""
 
-T = TypeVar("T")
-
 
 class PostgresStore:
     remote = True
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
-        self._writer = Writer(connections, at_once=max(1, connections.size - FOR_READERS))
+        self._writer = writer = Writer(connections, at_once=max(1, connections.size - FOR_READERS))
+        self.submit = writer.submit
+        self.write = writer.write
         self.entries = EntryReads(connections)
         self.outlines = OutlineReads(connections)
         self.terms = TermReads(connections)
@@ -65,12 +60,6 @@ class PostgresStore:
     @property
     def unclean(self) -> bool:
         return self._writer.unclean
-
-    def submit(self, run: Callable[[Transaction], T]) -> Future[T]:
-        return self._writer.submit(run)
-
-    def write(self, run: Callable[[Transaction], T]) -> T:
-        return self._writer.write(run)
 
     def tidy(self) -> bool:
         """Does nothing: the server tidies its own index."""

@@ -11,8 +11,7 @@ import psycopg
 from psycopg import sql
 
 from holdfast.domain.errors import InvalidField
-from holdfast.storage.postgres.connections import Connections, Db, Halfvec, connecting
-from holdfast.storage.postgres.errors import translated
+from holdfast.storage.postgres.connections import Connections, Db, Halfvec, connecting, translated
 from holdfast.storage.postgres.statements import Statement, of_space
 
 PARTITIONS = 16

@@ -8,14 +8,11 @@ from itertools import accumulate
 from uuid import UUID
 
 from holdfast.contracts.rows import IndexText, WordTableRow
-from holdfast.storage.postgres.connections import BigintArray, OnConnection, Reader
+from holdfast.storage.postgres.connections import BigintArray, OnConnection, Reads
 from holdfast.storage.postgres.statements import Bound, Values, of_space
 
 
-class TermReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class TermReads(Reads):
     def places(self, space: UUID, terms: Sequence[str]) -> list[str]:
         numbers = list(map(term_number, terms))
         if not numbers:
@@ -41,10 +38,7 @@ _PLACES = of_space(
 """The function reads the entered space, whatever is named here: see migrations/0001_schema.sql."""
 
 
-class WordTableReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class WordTableReads(Reads):
     def of(self, space: UUID, numbers: Sequence[int] | None = None) -> list[WordTableRow]:
         if numbers is None:
             rows = self._reader.rows(_WORD_TABLE, {"space": space})

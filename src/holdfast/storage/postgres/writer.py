@@ -19,19 +19,26 @@ from psycopg import sql
 from psycopg.pq import TransactionStatus
 
 from holdfast.contracts.storage import Transaction
-from holdfast.domain.errors import HoldfastError, Unavailable
+from holdfast.domain.errors import Unavailable
 from holdfast.storage.fork_guard import FORKED, abandon_in_children
-from holdfast.storage.postgres.access import GrantWrites, MemberWrites, RuleWrites
-from holdfast.storage.postgres.agents import AgentWrites
+from holdfast.storage.postgres.access import AgentWrites, GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.postgres.audit import AuditWrites
-from holdfast.storage.postgres.connections import Connections, Db, OnConnection, connecting, lost
+from holdfast.storage.postgres.connections import (
+    AGAIN,
+    CLOSED,
+    UNCERTAIN,
+    Connections,
+    Db,
+    OnConnection,
+    connecting,
+    lost,
+    translated,
+)
 from holdfast.storage.postgres.copies import CopyWrites
 from holdfast.storage.postgres.entry_writes import EntryWrites
-from holdfast.storage.postgres.errors import AGAIN, CLOSED, UNCERTAIN, translated
 from holdfast.storage.postgres.keys import KeyWrites, NameWrites
-from holdfast.storage.postgres.models import ModelWrites
 from holdfast.storage.postgres.proposals import ProposalWrites
-from holdfast.storage.postgres.ranking_rows import DerivedWrites
+from holdfast.storage.postgres.ranking_rows import DerivedWrites, ModelWrites
 from holdfast.storage.postgres.receipts import ReceiptWrites
 from holdfast.storage.postgres.spaces import SpaceWrites
 from holdfast.storage.postgres.word_index import TermWrites
@@ -230,7 +237,7 @@ class Vacuum:
             try:
                 self._run()
             except psycopg.Error as error:
-                log.warning("what was purged could not be vacuumed yet: %s", _message(error))
+                log.warning("what was purged could not be vacuumed yet: %s", translated(error).message)
         with self._lock:
             self._thread = None
 
@@ -242,8 +249,3 @@ class Vacuum:
                 db.execute(
                     sql.SQL("VACUUM (SKIP_LOCKED) holdfast.{table}").format(table=sql.Identifier(table))
                 )
-
-
-def _message(error: psycopg.Error) -> str:
-    told: HoldfastError = translated(error)
-    return told.message

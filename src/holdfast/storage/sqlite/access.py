@@ -1,59 +1,39 @@
-"""Grants, access lists of chats and systems, and the rules of roles."""
+"""Grants, access lists of chats and systems, the rules of roles, and the settings of agents."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
-from holdfast.contracts.rows import GrantRow, MemberRow, RuleRow
-from holdfast.storage.sqlite.connections import OnConnection, Reader
+from holdfast.contracts.rows import AgentRow, GrantRow, MemberRow, RuleRow
+from holdfast.storage.sqlite.connections import Reads, Writes
+
+_GRANT = "space, grantee, granted_by, level, created_us, expires_us, mac"
+_AGENT = "agent, owner, enabled, own, chat, user, default_ttl, mac"
 
 
-class GrantReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class GrantReads(Reads):
     def of(self, space: UUID, grantee: bytes) -> list[GrantRow]:
         return self._grants(
-            """
-            SELECT space, grantee, granted_by, level, created_us, expires_us, mac
-              FROM grants
-             WHERE space = ? AND grantee = ?
-            """,
-            (space.bytes, grantee),
+            f"SELECT {_GRANT} FROM grants WHERE space = ? AND grantee = ?", (space.bytes, grantee)
         )
 
     def on(self, space: UUID) -> list[GrantRow]:
         return self._grants(
-            """
-            SELECT space, grantee, granted_by, level, created_us, expires_us, mac
-              FROM grants
-             WHERE space = ?
-             ORDER BY created_us, grantee
-            """,
-            (space.bytes,),
+            f"SELECT {_GRANT} FROM grants WHERE space = ? ORDER BY created_us, grantee", (space.bytes,)
         )
 
     def to(self, grantee: bytes) -> list[GrantRow]:
         return self._grants(
-            """
-            SELECT space, grantee, granted_by, level, created_us, expires_us, mac
-              FROM grants
-             WHERE grantee = ?
-             ORDER BY created_us, space
-            """,
-            (grantee,),
+            f"SELECT {_GRANT} FROM grants WHERE grantee = ? ORDER BY created_us, space", (grantee,)
         )
 
     def _grants(self, sql: str, values: Sequence[object]) -> list[GrantRow]:
         return [GrantRow(UUID(bytes=row[0]), *row[1:]) for row in self._reader.rows(sql, values)]
 
 
-class GrantWrites(GrantReads):
-    def __init__(self, tx: OnConnection) -> None:
-        super().__init__(tx)
-        self._tx = tx
-
+class GrantWrites(GrantReads, Writes):
     def put(self, row: GrantRow) -> None:
         self._tx.run(
             """
@@ -82,10 +62,7 @@ class GrantWrites(GrantReads):
         )
 
 
-class MemberReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class MemberReads(Reads):
     def levels(self, space: UUID, members: Sequence[bytes]) -> list[MemberRow]:
         found = []
         for member in members:
@@ -105,11 +82,7 @@ class MemberReads:
         return list(found)
 
 
-class MemberWrites(MemberReads):
-    def __init__(self, tx: OnConnection) -> None:
-        super().__init__(tx)
-        self._tx = tx
-
+class MemberWrites(MemberReads, Writes):
     def replace(self, space: UUID, rows: Sequence[MemberRow]) -> None:
         self._tx.run("DELETE FROM members WHERE space = ?", (space.bytes,))
         for row in rows:
@@ -118,22 +91,41 @@ class MemberWrites(MemberReads):
             )
 
 
-class RuleReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class RuleReads(Reads):
     def all(self) -> list[RuleRow]:
         rows = self._reader.rows("SELECT role, may_read, may_manage FROM rules ORDER BY role")
         return [RuleRow(role, bool(read), bool(manage)) for role, read, manage in rows]
 
 
-class RuleWrites(RuleReads):
-    def __init__(self, tx: OnConnection) -> None:
-        super().__init__(tx)
-        self._tx = tx
-
+class RuleWrites(RuleReads, Writes):
     def put(self, row: RuleRow) -> None:
         self._tx.run(
             "INSERT OR REPLACE INTO rules (role, may_read, may_manage) VALUES (?, ?, ?)",
             (row.role, int(row.read), int(row.manage)),
         )
+
+
+class AgentReads(Reads):
+    def get(self, agent: bytes) -> AgentRow | None:
+        rows = self._reader.rows(f"SELECT {_AGENT} FROM agents WHERE agent = ?", (agent,))
+        return _agent(rows[0]) if rows else None
+
+    def all(self) -> list[AgentRow]:
+        rows = self._reader.rows(f"SELECT {_AGENT} FROM agents ORDER BY agent")
+        return [_agent(row) for row in rows]
+
+
+class AgentWrites(AgentReads, Writes):
+    def put(self, row: AgentRow) -> None:
+        self._tx.run(
+            """
+            INSERT OR REPLACE INTO agents (agent, owner, enabled, own, chat, user, default_ttl, mac)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            (row.agent, row.owner, *map(int, row[2:6]), row.default_ttl, row.mac),
+        )
+
+
+def _agent(row: Sequence[Any]) -> AgentRow:
+    agent, owner, enabled, own, chat, user, default_ttl, mac = row
+    return AgentRow(agent, owner, bool(enabled), bool(own), bool(chat), bool(user), default_ttl, mac)

@@ -13,18 +13,47 @@ from io import FileIO
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Any, Protocol
+from uuid import UUID
 
 import apsw
 
-from holdfast.domain.errors import Unavailable
+from holdfast.bounded_cache import BoundedCache
+from holdfast.domain.errors import Backend, Conflict, HoldfastError, StorageFull, Unavailable
 from holdfast.storage.fork_guard import FORKED, abandon_in_children
-from holdfast.storage.sqlite.errors import CLOSED, translated
 from holdfast.storage.sqlite.secure_erase import clear_file
+
+CLOSED = "This memory is closed; open it again."
+
+
+def translated(error: apsw.Error) -> HoldfastError:
+    match error:
+        case apsw.FullError():
+            return StorageFull()
+        case apsw.BusyError() | apsw.LockedError():
+            return Unavailable("Another process has been writing for too long; try again.")
+        case apsw.ConstraintError():
+            return Conflict()
+        case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
+            return Unavailable(
+                "The memory file cannot be written; check its permissions and those of its folder."
+            )
+        case apsw.CorruptError() | apsw.NotADBError():
+            return Backend("The memory file is damaged or not a Holdfast store; restore a backup.")
+        case apsw.IOError() if getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE:
+            return StorageFull()  # no room for the index of the log
+        case apsw.IOError():
+            return Unavailable("The disk failed while memory was read or written; nothing was half written.")
+    return Backend(f"SQLite refused a statement ({type(error).__name__}).")
+
 
 BUSY_MS = 10_000
 IDLE_READERS = 16
 READER_CACHE_KIB = 8_192
 WRITER_CACHE_KIB = 65_536
+
+KNOWN_SPACES = 100_000
+NOWHERE = 0
+"""The number of a space that is not stored; no row has it."""
 
 Row = tuple[Any, ...]
 Batch = tuple[str, Sequence[Row]]
@@ -32,16 +61,39 @@ Batch = tuple[str, Sequence[Row]]
 log = logging.getLogger("holdfast")
 
 
+class SpaceNumbers:
+    """Maps space ids to numbers. A number is never reused, so a committed one can be cached. Users hold the method,
+    because Python calls it at half the price of the object."""
+
+    __slots__ = ("_known", "_reader")
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._known: BoundedCache[int, int] = BoundedCache(KNOWN_SPACES)
+
+    def __call__(self, space: UUID) -> int:
+        number = self._known.get(space.int)
+        if number is None:
+            rows = self._reader.rows("SELECT space FROM spaces WHERE id = ?", (space.bytes,))
+            if not rows:
+                return NOWHERE
+            number = int(rows[0][0])
+            self._known[space.int] = number
+        return number
+
+
 class Reader(Protocol):
     """Runs one reading statement to its end."""
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]: ...
 
+    def number_of(self, space: UUID) -> int:
+        """The number that stands for a space, or NOWHERE."""
+        ...
 
-class Connections(Protocol):
+
+class Connections(Reader, Protocol):
     path: Path | None
-
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]: ...
 
     def writing(self) -> Any:
         """A context manager that lends the writer's connection to one thread at a time."""
@@ -62,10 +114,11 @@ class OnConnection:
     Some writes are deferred until the commit, to run with others of their kind. Every other statement runs them
     first, so that a job sees its own writes."""
 
-    __slots__ = ("_cursor", "_execute", "_kept_back", "_written", "at_once", "db", "kept")
+    __slots__ = ("_cursor", "_execute", "_kept_back", "_written", "at_once", "db", "kept", "number_of")
 
     def __init__(self, db: apsw.Connection) -> None:
         self.db = db
+        self.number_of = SpaceNumbers(self).__call__
         self._cursor = cursor = db.cursor()
         self._execute = cursor.execute
         self._kept_back: list[Callable[[], list[Batch]]] = []
@@ -121,9 +174,26 @@ class OnConnection:
         return self.db.changes()
 
 
+class Reads:
+    """The base of the reads of one kind of row, from the last committed state or inside a transaction."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._number_of = reader.number_of
+
+
+class Writes(Reads):
+    """The base of the writes of one kind of row in a transaction, which reads its own writes."""
+
+    def __init__(self, tx: OnConnection) -> None:
+        super().__init__(tx)
+        self._tx = tx
+
+
 class FileConnections:
     def __init__(self, path: Path, *, durable: bool) -> None:
         self.path: Path | None = path
+        self.number_of = SpaceNumbers(self).__call__
         self._file = str(path)
         self._durable = durable
         self._idle: deque[apsw.Connection] = deque()
@@ -218,6 +288,7 @@ class MemoryConnection:
 
     def __init__(self) -> None:
         self.path: Path | None = None
+        self.number_of = SpaceNumbers(self).__call__
         self._db: apsw.Connection | None = apsw.Connection(":memory:")
         _list_places(self._db)
         self._lock = RLock()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from uuid import UUID
 
 from holdfast.contracts.rows import (
@@ -19,17 +18,13 @@ from holdfast.contracts.rows import (
     WholeSpace,
 )
 from holdfast.domain.ids import NUMBER_BITS
-from holdfast.storage.sqlite.connections import OnConnection, Reader
+from holdfast.storage.sqlite.connections import OnConnection, Reads
 from holdfast.storage.sqlite.entries import HEAD, REVISION
 from holdfast.storage.sqlite.entry_writes import EntryWrites
 from holdfast.storage.sqlite.receipts import receipt_of
 
 
-class CopyReads:
-    def __init__(self, reader: Reader, number_of: Callable[[UUID], int]) -> None:
-        self._reader = reader
-        self._number_of = number_of
-
+class CopyReads(Reads):
     def spaces(self, after: UUID | None, limit: int) -> list[WholeSpace]:
         rows = self._reader.rows(
             """

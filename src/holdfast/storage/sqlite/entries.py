@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from operator import attrgetter
 from uuid import UUID
 
-from holdfast.contracts.rows import EntryAddress, EntryRow, MovedRow, RevisionRow, Visible
+from holdfast.contracts.rows import EntryAddress, EntryRow, MovedRow, RevisionRow, Visible, partition_mask
 from holdfast.domain.ids import NUMBER_BITS
-from holdfast.storage.sqlite.connections import Reader
+from holdfast.storage.sqlite.connections import Reader, Reads
 
 NUMBER_MASK = (1 << NUMBER_BITS) - 1
 
@@ -46,15 +45,14 @@ SELECT {HEAD}
    AND {LIVE}"""
 
 
-class EntryReads:
-    def __init__(self, reader: Reader, number_of: Callable[[UUID], int]) -> None:
-        self._reader = reader
-        self._number_of = number_of
+class EntryReads(Reads):
+    def __init__(self, reader: Reader) -> None:
+        super().__init__(reader)
         self._look = reader.rows
 
     def _shown(self, visible: Visible) -> tuple[int, int, int, bytes, int]:
         space, partitions, viewer, now, private = visible
-        return self._number_of(space), *masks(partitions, private), viewer, now
+        return self._number_of(space), partition_mask(partitions), partition_mask(private), viewer, now
 
     def _heads(self, sql: str, values: Sequence[object]) -> list[EntryRow]:
         return list(map(EntryRow._make, self._reader.rows(sql, values)))
@@ -194,7 +192,7 @@ class EntryReads:
              WHERE entries.entry IN (SELECT value FROM json_each(?6))
                AND {LIVE}
             """,
-            (*shown, str([entry_number(shown[0], number) for number in numbers])),
+            (*shown, str([shown[0] << NUMBER_BITS | number for number in numbers])),
         )
 
     def flagged(self, visible: Visible, limit: int) -> list[EntryRow]:
@@ -375,15 +373,6 @@ class EntryReads:
 
     def _revisions(self, sql: str, values: Sequence[object]) -> list[RevisionRow]:
         return [RevisionRow._make(row) for row in self._reader.rows(sql, values)]
-
-
-@lru_cache(maxsize=256)
-def masks(partitions: tuple[int, ...], private: frozenset[int]) -> tuple[int, int]:
-    return _mask(partitions), _mask(private)
-
-
-def _mask(partitions: Iterable[int]) -> int:
-    return sum(1 << partition for partition in partitions)
 
 
 def _ids(spaces: Sequence[UUID]) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from uuid import UUID
 
-from holdfast.contracts.rows import LABEL_BYTES, EntryRow, RevisionRow, Visible
+from holdfast.contracts.rows import EntryRow, RevisionRow, Visible, split_labels
 from holdfast.domain.errors import Conflict
-from holdfast.storage.sqlite.connections import Batch, OnConnection, Row
+from holdfast.domain.ids import NUMBER_BITS
+from holdfast.storage.sqlite.connections import Batch, OnConnection, Row, Writes
 from holdfast.storage.sqlite.entries import EntryReads, entry_number
 
 _INSERT = """
@@ -18,13 +19,12 @@ _INSERT_IF_FREE = f"{_INSERT} ON CONFLICT (entry) DO NOTHING"
 _LABEL = "INSERT INTO labels (space, label, seq, entry) VALUES (?, ?, ?, ?)"
 
 
-class EntryWrites(EntryReads):
+class EntryWrites(EntryReads, Writes):
     """Defers new entries and writes them together, on the likely assumption that their numbers and keys are free. If
     one is not, the batch is undone and its jobs run again, with every entry written at once."""
 
-    def __init__(self, tx: OnConnection, number_of: Callable[[UUID], int]) -> None:
-        super().__init__(tx, number_of)
-        self._tx = tx
+    def __init__(self, tx: OnConnection) -> None:
+        super().__init__(tx)
         self._look = tx.look
         self._new: list[Row] = []
         self._labels: list[Row] = []
@@ -38,23 +38,21 @@ class EntryWrites(EntryReads):
 
     def insert(self, space: UUID, row: EntryRow) -> bool:
         space_number = self._number_of(space)
-        entry = entry_number(space_number, row[0])
-        if self._tx.at_once:
-            return self._insert_at_once(space_number, entry, row)
-        self._tx.kept += 1
-        self._new.append((entry, space_number, *row[1:]))
-        self._new_keys.add(row.key)
-        self._labels += _label_rows(space_number, entry, row)
-        return True
-
-    def _insert_at_once(self, space_number: int, entry: int, row: EntryRow) -> bool:
+        entry = space_number << NUMBER_BITS | row.number
+        values = (entry, space_number, *row[1:])
+        if not self._tx.at_once:
+            self._tx.kept += 1
+            self._new.append(values)
+            self._new_keys.add(row.key)
+            self._labels += _label_rows(space_number, entry, row)
+            return True
         try:
-            inserted = self._tx.count(_INSERT_IF_FREE, (entry, space_number, *row[1:]))
+            inserted = self._tx.count(_INSERT_IF_FREE, values) > 0
         except Conflict:
             raise Conflict("An entry with this key exists already; read it again and retry.") from None
-        if inserted:
+        if inserted and row.labels:
             self._tx.run_many(_LABEL, _label_rows(space_number, entry, row))
-        return inserted > 0
+        return inserted
 
     def _left(self) -> list[Batch]:
         left: list[Batch] = [(_INSERT, self._new), (_LABEL, self._labels)] if self._new else []
@@ -90,7 +88,7 @@ class EntryWrites(EntryReads):
             self._tx.run_many(_LABEL, _label_rows(space_number, entry, row))
 
     def _unlabel(self, space_number: int, entry: int, labels: bytes, seq: int) -> None:
-        for label in _split(labels):
+        for label in split_labels(labels):
             self._tx.run(
                 "DELETE FROM labels WHERE space = ? AND label = ? AND seq = ? AND entry = ?",
                 (space_number, label, seq, entry),
@@ -131,11 +129,4 @@ class EntryWrites(EntryReads):
 
 
 def _label_rows(space_number: int, entry: int, row: EntryRow) -> list[Row]:
-    seq, labels = row.seq, row.labels
-    return [
-        (space_number, labels[at : at + LABEL_BYTES], seq, entry) for at in range(0, len(labels), LABEL_BYTES)
-    ]
-
-
-def _split(labels: bytes) -> list[bytes]:
-    return [labels[start : start + LABEL_BYTES] for start in range(0, len(labels), LABEL_BYTES)]
+    return [(space_number, label, row.seq, entry) for label in split_labels(row.labels)]

@@ -5,13 +5,10 @@ from __future__ import annotations
 from uuid import UUID
 
 from holdfast.contracts.rows import KeyRow, KeyUse
-from holdfast.storage.sqlite.connections import OnConnection, Reader, Row
+from holdfast.storage.sqlite.connections import Reads, Row, Writes
 
 
-class KeyReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class KeyReads(Reads):
     def of(self, space: UUID) -> list[KeyRow]:
         rows = self._reader.rows(
             "SELECT space, key_id, master, created_us, wrapped FROM data_keys WHERE space = ? ORDER BY key_id",
@@ -47,11 +44,7 @@ class KeyReads:
         return [KeyUse(UUID(bytes=space), key_id, uses) for space, key_id, uses in rows]
 
 
-class KeyWrites(KeyReads):
-    def __init__(self, tx: OnConnection) -> None:
-        super().__init__(tx)
-        self._tx = tx
-
+class KeyWrites(KeyReads, Writes):
     def insert(self, row: KeyRow) -> None:
         self._tx.run(
             "INSERT INTO data_keys (space, key_id, master, created_us, wrapped) VALUES (?, ?, ?, ?, ?)",
@@ -75,20 +68,13 @@ class KeyWrites(KeyReads):
         )
 
 
-class NameReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class NameReads(Reads):
     def get(self, blind: bytes) -> bytes | None:
         rows = self._reader.rows("SELECT sealed FROM names WHERE name = ?", (blind,))
         return bytes(rows[0][0]) if rows else None
 
 
-class NameWrites(NameReads):
-    def __init__(self, tx: OnConnection) -> None:
-        super().__init__(tx)
-        self._tx = tx
-
+class NameWrites(NameReads, Writes):
     def put(self, blind: bytes, sealed: bytes) -> None:
         self._tx.run(
             "INSERT INTO names (name, sealed) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", (blind, sealed)

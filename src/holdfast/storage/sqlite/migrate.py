@@ -13,8 +13,7 @@ from holdfast.contracts.rows import STORE, KeyRow
 from holdfast.disk import on_disk
 from holdfast.domain.errors import Backend
 from holdfast.storage.migrations import Step, read_steps
-from holdfast.storage.sqlite.connections import BUSY_MS, Connections, OnConnection
-from holdfast.storage.sqlite.errors import translated
+from holdfast.storage.sqlite.connections import BUSY_MS, Connections, OnConnection, translated
 from holdfast.storage.sqlite.keys import KeyReads
 from holdfast.storage.sqlite.secure_erase import copy_before_upgrade
 

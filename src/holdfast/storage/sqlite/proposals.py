@@ -8,28 +8,20 @@ from typing import Any
 from uuid import UUID
 
 from holdfast.contracts.rows import WAITING, ProposalRow
-from holdfast.storage.sqlite.connections import OnConnection, Reader
+from holdfast.storage.sqlite.connections import Reads, Writes
+
+_COLUMNS = ", ".join(ProposalRow._fields)
 
 
-class ProposalReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class ProposalReads(Reads):
     def get(self, id: UUID) -> ProposalRow | None:
-        rows = self._reader.rows(
-            """
-            SELECT id, person, proposer, space, number, created_us, expires_us, answer, sealed
-              FROM proposals
-             WHERE id = ?
-            """,
-            (id.bytes,),
-        )
+        rows = self._reader.rows(f"SELECT {_COLUMNS} FROM proposals WHERE id = ?", (id.bytes,))
         return _proposal_of(rows[0]) if rows else None
 
     def waiting(self, person: bytes, spaces: Sequence[UUID], now: int, limit: int) -> list[ProposalRow]:
         rows = self._reader.rows(
-            """
-            SELECT id, person, proposer, space, number, created_us, expires_us, answer, sealed
+            f"""
+            SELECT {_COLUMNS}
               FROM proposals
              WHERE (person = ? OR space IN (SELECT unhex(value) FROM json_each(?)))
                AND answer = ?
@@ -46,17 +38,10 @@ def _proposal_of(row: tuple[Any, ...]) -> ProposalRow:
     return ProposalRow._make((UUID(bytes=row[0]), *row[1:3], UUID(bytes=row[3]), *row[4:]))
 
 
-class ProposalWrites(ProposalReads):
-    def __init__(self, tx: OnConnection) -> None:
-        super().__init__(tx)
-        self._tx = tx
-
+class ProposalWrites(ProposalReads, Writes):
     def insert(self, row: ProposalRow) -> None:
         self._tx.run(
-            """
-            INSERT INTO proposals (id, person, proposer, space, number, created_us, expires_us, answer, sealed)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
+            f"INSERT INTO proposals ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (row.id.bytes, row.person, row.proposer, row.space.bytes, *row[4:]),
         )
 

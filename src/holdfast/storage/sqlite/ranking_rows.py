@@ -1,14 +1,14 @@
-"""Rows that ranking reads: outlines of entries, and their features and vectors."""
+"""Rows that ranking reads: outlines of entries, their features and vectors, and the embedders these came from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from uuid import UUID
 
-from holdfast.contracts.rows import DerivedRow, EntryRow, OutlineRow, Visible
+from holdfast.contracts.rows import DerivedRow, EntryRow, ModelRow, OutlineRow, Visible, partition_mask
 from holdfast.domain.ids import NUMBER_BITS
-from holdfast.storage.sqlite.connections import OnConnection, Reader
-from holdfast.storage.sqlite.entries import HEAD, LIVE, NUMBER_MASK, masks
+from holdfast.storage.sqlite.connections import Reads, Writes
+from holdfast.storage.sqlite.entries import HEAD, LIVE, NUMBER_MASK
 
 _NEWER = """entries.space = ?1
    AND entries.partition IN (1, 2, 3, 4, 5, 6, 7, 8, 9)
@@ -18,11 +18,7 @@ _NEWER = """entries.space = ?1
 """Names every partition by its number, so that the index by partition and sequence is used."""
 
 
-class OutlineReads:
-    def __init__(self, reader: Reader, number_of: Callable[[UUID], int]) -> None:
-        self._reader = reader
-        self._number_of = number_of
-
+class OutlineReads(Reads):
     def of(self, space: UUID, after: int) -> list[OutlineRow]:
         rows = self._reader.rows(
             f"""
@@ -63,11 +59,7 @@ class OutlineReads:
 _COLUMNS = f"derived.entry & {NUMBER_MASK}, derived.model, derived.revision, derived.key_id, derived.sealed"
 
 
-class DerivedReads:
-    def __init__(self, reader: Reader, number_of: Callable[[UUID], int]) -> None:
-        self._reader = reader
-        self._number_of = number_of
-
+class DerivedReads(Reads):
     def of(self, space: UUID, model: int, numbers: Sequence[int] | None = None) -> list[DerivedRow]:
         base = self._number_of(space) << NUMBER_BITS
         if numbers is None:
@@ -134,7 +126,7 @@ class DerivedReads:
                AND entries.seq > coalesce(progress.seq, 0)
                AND entries.length > 0
             """,
-            (self._number_of(space), *masks(partitions, private), viewer, now, model),
+            (self._number_of(space), partition_mask(partitions), partition_mask(private), viewer, now, model),
         )
         return int(rows[0][0])
 
@@ -149,11 +141,7 @@ class DerivedReads:
         return [DerivedRow(*row) for row in self._reader.rows(sql, values)]
 
 
-class DerivedWrites(DerivedReads):
-    def __init__(self, tx: OnConnection, number_of: Callable[[UUID], int]) -> None:
-        super().__init__(tx, number_of)
-        self._tx = tx
-
+class DerivedWrites(DerivedReads, Writes):
     def put(self, space: UUID, row: DerivedRow) -> bool:
         return bool(
             self._tx.count(
@@ -199,3 +187,26 @@ class DerivedWrites(DerivedReads):
         if dropped < limit:
             self._tx.run("DELETE FROM progress WHERE model = ?", (model,))
         return dropped
+
+
+class ModelReads(Reads):
+    def all(self) -> list[ModelRow]:
+        rows = self._reader.rows(
+            "SELECT model, name, dimensions, state, overlap, created_us FROM models ORDER BY model"
+        )
+        return list(map(ModelRow._make, rows))
+
+
+class ModelWrites(ModelReads, Writes):
+    def insert(self, name: str, dimensions: int, state: str, now: int) -> int:
+        self._tx.run(
+            "INSERT INTO models (name, dimensions, state, created_us) VALUES (?, ?, ?, ?)",
+            (name, dimensions, state, now),
+        )
+        return self._tx.db.last_insert_rowid()
+
+    def set_state(self, model: int, state: str, overlap: float | None) -> None:
+        self._tx.run("UPDATE models SET state = ?2, overlap = ?3 WHERE model = ?1", (model, state, overlap))
+
+    def delete(self, model: int) -> None:
+        self._tx.run("DELETE FROM models WHERE model = ?", (model,))

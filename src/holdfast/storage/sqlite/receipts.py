@@ -6,13 +6,10 @@ from typing import Any
 from uuid import UUID
 
 from holdfast.contracts.rows import ReceiptRow
-from holdfast.storage.sqlite.connections import OnConnection, Reader
+from holdfast.storage.sqlite.connections import Reads, Writes
 
 
-class ReceiptReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class ReceiptReads(Reads):
     def get(self, principal: bytes, key: bytes) -> ReceiptRow | None:
         rows = self._reader.rows(
             """
@@ -29,11 +26,7 @@ def receipt_of(row: tuple[Any, ...]) -> ReceiptRow:
     return ReceiptRow._make((*row[:2], UUID(bytes=row[2]), *row[3:]))
 
 
-class ReceiptWrites(ReceiptReads):
-    def __init__(self, tx: OnConnection) -> None:
-        super().__init__(tx)
-        self._tx = tx
-
+class ReceiptWrites(ReceiptReads, Writes):
     def put(self, row: ReceiptRow) -> None:
         self._tx.run(
             """

@@ -3,44 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from uuid import UUID
 
-from holdfast.bounded_cache import BoundedCache
 from holdfast.contracts.rows import SpaceCounts, SpaceRow, SpaceState
-from holdfast.storage.sqlite.connections import Batch, OnConnection, Reader, Row
-
-KNOWN_SPACES = 100_000
-NOWHERE = 0
-"""The number of a space that is not stored; no row has it."""
+from holdfast.storage.sqlite.connections import Batch, OnConnection, Reads, Row, Writes
 
 _COLUMNS = "id, kind, name, owner, listed, key_id, created_us, sealed"
 
 
-class SpaceNumbers:
-    """Maps space ids to numbers. A number is never reused, so a committed one can be cached."""
-
-    __slots__ = ("_known", "_reader")
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._known: BoundedCache[int, int] = BoundedCache(KNOWN_SPACES)
-
-    def __call__(self, space: UUID) -> int:
-        number = self._known.get(space.int)
-        if number is None:
-            rows = self._reader.rows("SELECT space FROM spaces WHERE id = ?", (space.bytes,))
-            if not rows:
-                return NOWHERE
-            number = int(rows[0][0])
-            self._known[space.int] = number
-        return number
-
-
-class SpaceReads:
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
+class SpaceReads(Reads):
     def by_id(self, space: UUID) -> SpaceRow | None:
         return _one(self._reader.rows(f"SELECT {_COLUMNS} FROM spaces WHERE id = ?", (space.bytes,)))
 
@@ -89,14 +61,12 @@ class SpaceReads:
         return spaces, entries
 
 
-class SpaceWrites(SpaceReads):
+class SpaceWrites(SpaceReads, Writes):
     """Counts in memory while a batch writes: the row of a space is read once, and written once with the commit or
     before the next read of it."""
 
-    def __init__(self, tx: OnConnection, number_of: Callable[[UUID], int]) -> None:
+    def __init__(self, tx: OnConnection) -> None:
         super().__init__(tx)
-        self._tx = tx
-        self._number_of = number_of
         self._counted: dict[int, SpaceCounts] = {}
         tx.keep_back(self._left)
 

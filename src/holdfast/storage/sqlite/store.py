@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 import apsw
 
 from holdfast.contracts.rows import KeyRow
-from holdfast.contracts.storage import Transaction
 from holdfast.disk import on_disk
 from holdfast.settings import Settings
-from holdfast.storage.sqlite.access import GrantReads, MemberReads, RuleReads
-from holdfast.storage.sqlite.agents import AgentReads
+from holdfast.storage.sqlite.access import AgentReads, GrantReads, MemberReads, RuleReads
 from holdfast.storage.sqlite.audit import AuditReads
-from holdfast.storage.sqlite.connections import Connections, FileConnections, MemoryConnection, OnConnection
+from holdfast.storage.sqlite.connections import (
+    Connections,
+    FileConnections,
+    MemoryConnection,
+    OnConnection,
+    translated,
+)
 from holdfast.storage.sqlite.copies import CopyReads
 from holdfast.storage.sqlite.entries import EntryReads
-from holdfast.storage.sqlite.errors import translated
 from holdfast.storage.sqlite.keys import KeyReads, NameReads
 from holdfast.storage.sqlite.migrate import look_first, migrate, open_untouched
-from holdfast.storage.sqlite.models import ModelReads
 from holdfast.storage.sqlite.proposals import ProposalReads
-from holdfast.storage.sqlite.ranking_rows import DerivedReads, OutlineReads
+from holdfast.storage.sqlite.ranking_rows import DerivedReads, ModelReads, OutlineReads
 from holdfast.storage.sqlite.receipts import ReceiptReads
-from holdfast.storage.sqlite.spaces import SpaceNumbers, SpaceReads
+from holdfast.storage.sqlite.spaces import SpaceReads
 from holdfast.storage.sqlite.word_index import TermReads, merge_some
 from holdfast.storage.sqlite.writer import Writer
-
-T = TypeVar("T")
 
 
 class SqliteStore:
@@ -40,19 +38,19 @@ class SqliteStore:
     def __init__(self, connections: Connections) -> None:
         try:
             migrate(connections)
-            self._writer = Writer(connections)
+            self._writer = writer = Writer(connections)
         except BaseException:
             connections.close()
             raise
         self._connections = connections
-        # The method itself, because Python calls it at half the price of the object.
-        number_of = SpaceNumbers(connections).__call__
-        self.entries = EntryReads(connections, number_of)
-        self.outlines = OutlineReads(connections, number_of)
-        self.terms = TermReads(connections, number_of)
-        self.derived = DerivedReads(connections, number_of)
+        self.submit = writer.submit
+        self.write = writer.write
+        self.entries = EntryReads(connections)
+        self.outlines = OutlineReads(connections)
+        self.terms = TermReads(connections)
+        self.derived = DerivedReads(connections)
         self.models = ModelReads(connections)
-        self.copies = CopyReads(connections, number_of)
+        self.copies = CopyReads(connections)
         self.ahead = None
         self.word_table = None
         self.vectors = None
@@ -71,12 +69,6 @@ class SqliteStore:
     @property
     def unclean(self) -> bool:
         return self._writer.unclean
-
-    def submit(self, run: Callable[[Transaction], T]) -> Future[T]:
-        return self._writer.submit(run)
-
-    def write(self, run: Callable[[Transaction], T]) -> T:
-        return self._writer.write(run)
 
     def tidy(self) -> bool:
         try:
@@ -113,7 +105,7 @@ def looking(path: Path) -> Iterator[tuple[KeyReads, EntryReads]]:
     db = open_untouched(path)
     try:
         reader = OnConnection(db)
-        yield KeyReads(reader), EntryReads(reader, SpaceNumbers(reader).__call__)
+        yield KeyReads(reader), EntryReads(reader)
     except apsw.Error as error:
         raise translated(error) from error
     finally:

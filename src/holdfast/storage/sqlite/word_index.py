@@ -4,14 +4,14 @@ of order, FTS5 starts a new segment for every row."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from uuid import UUID
 
 import apsw
 
 from holdfast.contracts.rows import PLACE_FIELD_SHIFT, PLACE_NUMBER_SHIFT, IndexText
 from holdfast.domain.ids import NUMBER_BITS
-from holdfast.storage.sqlite.connections import OnConnection, Reader
+from holdfast.storage.sqlite.connections import OnConnection, Reads, Writes
 
 _NOTHING = IndexText("", "", "", "")
 
@@ -24,6 +24,7 @@ MERGED_SEGMENTS = 2
 MERGED_PAGES = 64
 """Pages written in one step of tidying, in a few milliseconds."""
 
+_INSERT = "INSERT INTO terms (rowid, hint, tags, key, body) VALUES (?, ?, ?, ?, ?)"
 _NUMBER, _FIELD = 1 << PLACE_NUMBER_SHIFT, 1 << PLACE_FIELD_SHIFT
 
 _PLACES = f"""
@@ -49,12 +50,8 @@ SELECT (SELECT group_concat(place)
 """Each term with the first and last number of its space."""
 
 
-class TermReads:
+class TermReads(Reads):
     """Reads `temp.places`, FTS5's list of the places of terms, which every connection has."""
-
-    def __init__(self, reader: Reader, number_of: Callable[[UUID], int]) -> None:
-        self._reader = reader
-        self._number_of = number_of
 
     def places(self, space: UUID, terms: Sequence[str]) -> list[str]:
         space_number = self._number_of(space)
@@ -84,10 +81,9 @@ def merge_some(db: apsw.Connection) -> bool:
     return db.total_changes() - before > 1
 
 
-class TermWrites:
-    def __init__(self, tx: OnConnection, number_of: Callable[[UUID], int]) -> None:
-        self._tx = tx
-        self._number_of = number_of
+class TermWrites(Writes):
+    def __init__(self, tx: OnConnection) -> None:
+        super().__init__(tx)
         self._kept: dict[int, tuple[IndexText, bool]] = {}
         self._job: dict[int, tuple[IndexText, bool]] = {}
 
@@ -102,8 +98,8 @@ class TermWrites:
             self._job[base | number] = _NOTHING, True
 
     def drop_space(self, space: UUID) -> None:
-        space_number = self._number_of(space)
         """Reads the numbers from the index itself, because the entries may be gone already."""
+        space_number = self._number_of(space)
         rows = self._tx.rows(
             "SELECT id FROM terms_docsize WHERE id > ? AND id < ?",
             (space_number << NUMBER_BITS, (space_number + 1) << NUMBER_BITS),
@@ -123,14 +119,12 @@ class TermWrites:
         new: list[tuple[int | str, ...]] = []
         for entry, (text, replaces) in sorted(self._kept.items()):
             if replaces:
-                self._insert(new)
-                new = []
+                if new:
+                    self._tx.run_many(_INSERT, new)
+                    new = []
                 self._tx.run("DELETE FROM terms WHERE rowid = ?", (entry,))
             if text is not _NOTHING:
                 new.append((entry, *text))
-        self._insert(new)
+        if new:
+            self._tx.run_many(_INSERT, new)
         self._kept.clear()
-
-    def _insert(self, rows: list[tuple[int | str, ...]]) -> None:
-        if rows:
-            self._tx.run_many("INSERT INTO terms (rowid, hint, tags, key, body) VALUES (?, ?, ?, ?, ?)", rows)

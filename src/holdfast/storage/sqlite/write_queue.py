@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from threading import Condition, Lock, get_ident, main_thread
 from typing import Any
 
 from holdfast.contracts.storage import Transaction
 from holdfast.domain.errors import Unavailable
-from holdfast.storage.sqlite.errors import CLOSED
+from holdfast.storage.sqlite.connections import CLOSED
 
 BATCH = 256
 GATHER_SECONDS = 0.001
@@ -21,31 +22,19 @@ HEAL_SECONDS = 1.0
 """The pause between checks for a caller that failed to wake the next one."""
 
 
+@dataclass(slots=True, eq=False)
 class Task:
     """A job, and the future or the thread that waits for it. Waiting at a lock costs a fraction of a future."""
 
-    __slots__ = (
-        "committed",
-        "erases",
-        "erases_later",
-        "error",
-        "future",
-        "lock",
-        "result",
-        "run",
-        "wakes_next",
-    )
-
-    def __init__(self, run: Callable[[Transaction], Any], future: Future[Any] | None = None) -> None:
-        self.run = run
-        self.future = future
-        self.lock: Lock | None = None
-        self.wakes_next = False
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self.committed = False
-        self.erases = False
-        self.erases_later = False
+    run: Callable[[Transaction], Any]
+    future: Future[Any] | None = None
+    lock: Lock | None = None
+    wakes_next: bool = False
+    result: Any = None
+    error: BaseException | None = None
+    committed: bool = False
+    erases: bool = False
+    erases_later: bool = False
 
     def make_wait(self) -> None:
         """Makes the calling thread wait at a lock. The main thread may be interrupted, so it wakes no other
@@ -69,28 +58,19 @@ class Line:
     """The tasks that wait to be written, first come first."""
 
     def __init__(self) -> None:
-        self._tasks: list[Task] = []
+        self.tasks: list[Task] = []
+        self.refusal = ""
+        """The reason why no task is taken any more; empty while the queue is open."""
         self._wanted = 1
         self._lock = Lock()
         self._enough = Condition(self._lock)
-        self._refusal = ""
-
-    def __len__(self) -> int:
-        return len(self._tasks)
-
-    @property
-    def is_closed(self) -> bool:
-        return bool(self._refusal)
-
-    def require_open(self) -> None:
-        if self._refusal:
-            raise Unavailable(self._refusal)
 
     def join(self, task: Task) -> None:
         with self._lock:
-            self.require_open()
-            self._tasks.append(task)
-            if len(self._tasks) >= self._wanted:
+            if self.refusal:
+                raise Unavailable(self.refusal)
+            self.tasks.append(task)
+            if len(self.tasks) >= self._wanted:
                 self._enough.notify()
 
     def gather(self, crowd: int, patience: float | None) -> bool:
@@ -99,25 +79,26 @@ class Line:
         with self._lock:
             self._wait_for(1, patience)
             seen = 0
-            while seen < len(self._tasks) < crowd:
-                seen = len(self._tasks)
+            while seen < len(self.tasks) < crowd:
+                seen = len(self.tasks)
                 self._wait_for(crowd, GATHER_SECONDS)
-            return bool(self._tasks)
+            return bool(self.tasks)
 
     def _wait_for(self, many: int, seconds: float | None) -> None:
         self._wanted = many
-        self._enough.wait_for(lambda: len(self._tasks) >= many or self._refusal, seconds)
+        self._enough.wait_for(lambda: len(self.tasks) >= many or self.refusal, seconds)
 
-    def take(self) -> list[Task]:
+    def take(self, batch: list[Task]) -> list[Task]:
+        """Moves waiting tasks to the batch, and returns it."""
         with self._lock:
-            taken = self._tasks[:BATCH]
-            del self._tasks[:BATCH]
-            return taken
+            batch += self.tasks[:BATCH]
+            del self.tasks[:BATCH]
+        return batch
 
     def close(self, refusal: str = CLOSED) -> None:
         """Refuses every later task with this message."""
         with self._lock:
-            self._refusal = self._refusal or refusal
+            self.refusal = self.refusal or refusal
             self._enough.notify()
 
 

@@ -15,21 +15,19 @@ from typing import TypeVar
 import apsw
 
 from holdfast.contracts.storage import Transaction
+from holdfast.domain.errors import Unavailable
 from holdfast.storage.fork_guard import FORKED, abandon_in_children
-from holdfast.storage.sqlite.access import GrantWrites, MemberWrites, RuleWrites
-from holdfast.storage.sqlite.agents import AgentWrites
+from holdfast.storage.sqlite.access import AgentWrites, GrantWrites, MemberWrites, RuleWrites
 from holdfast.storage.sqlite.audit import AuditWrites
-from holdfast.storage.sqlite.connections import Connections, OnConnection
+from holdfast.storage.sqlite.connections import Connections, OnConnection, translated
 from holdfast.storage.sqlite.copies import CopyWrites
 from holdfast.storage.sqlite.entry_writes import EntryWrites
-from holdfast.storage.sqlite.errors import translated
 from holdfast.storage.sqlite.keys import KeyWrites, NameWrites
-from holdfast.storage.sqlite.models import ModelWrites
 from holdfast.storage.sqlite.proposals import ProposalWrites
-from holdfast.storage.sqlite.ranking_rows import DerivedWrites
+from holdfast.storage.sqlite.ranking_rows import DerivedWrites, ModelWrites
 from holdfast.storage.sqlite.receipts import ReceiptWrites
 from holdfast.storage.sqlite.secure_erase import merge_slice
-from holdfast.storage.sqlite.spaces import SpaceNumbers, SpaceWrites
+from holdfast.storage.sqlite.spaces import SpaceWrites
 from holdfast.storage.sqlite.word_index import TermWrites
 from holdfast.storage.sqlite.write_queue import HEAL_SECONDS, Answers, Line, Task
 
@@ -49,16 +47,13 @@ class SqliteTransaction:
     """One batch's view of the store; `entries`, `terms` … are the contracts' writes on the writer's connection."""
 
     def __init__(self, db: apsw.Connection) -> None:
-        self._tx = tx = OnConnection(db)
-        # The method itself, because Python calls it at half the price of the object.
-        number_of = SpaceNumbers(tx).__call__
-        self.changes = tx.changes
-        self.entries = EntryWrites(tx, number_of)
-        self.terms = TermWrites(tx, number_of)
-        self.derived = DerivedWrites(tx, number_of)
+        self.on = tx = OnConnection(db)
+        self.entries = EntryWrites(tx)
+        self.terms = TermWrites(tx)
+        self.derived = DerivedWrites(tx)
         self.models = ModelWrites(tx)
         self.copies = CopyWrites(tx, self.entries)
-        self.spaces = SpaceWrites(tx, number_of)
+        self.spaces = SpaceWrites(tx)
         self.names = NameWrites(tx)
         self.keys = KeyWrites(tx)
         self.grants = GrantWrites(tx)
@@ -77,20 +72,11 @@ class SqliteTransaction:
         self.erases |= wait
         self.erases_later |= not wait
 
-    @property
-    def keeps_nothing_back(self) -> bool:
-        return self._tx.at_once
-
-    def keep_nothing_back(self) -> None:
-        self._tx.at_once = True
-
     def flush(self) -> None:
-        """Writes everything deferred, and resets the transaction for the next batch."""
-        self.audit.move_head()
-        self._tx.catch_up()
-        self._tx.at_once = False
+        """Writes everything deferred."""
+        self.audit.flush()
+        self.on.catch_up()
         self.terms.flush()
-        self.audit.forget_last()
 
 
 class Writer:
@@ -118,12 +104,22 @@ class Writer:
         return future
 
     def write(self, run: Callable[[Transaction], T]) -> T:
+        """Commits the job in the caller's thread if nobody else writes: if that caller is interrupted, no other job is
+        in the commit. Erasing is left to the writer's thread, also when the caller was interrupted after its commit."""
         task = Task(run)
-        if self.crowd == 1 and not self._line and not self._turn.locked():
-            self._commit_alone(task)
-        else:
+        if self.crowd > 1 or self._line.tasks or self._turn.locked():
             task.make_wait()
             self._line.join(task)
+        else:
+            with self._turn:
+                if self._line.refusal:
+                    raise Unavailable(self._line.refusal)
+                try:
+                    self._commit([task])
+                finally:
+                    if task.error is None and (task.erases or task.erases_later):
+                        self._leave_erasing(task)
+        if task.lock is not None:
             self._answers.wait_for(task)
         if task.error is not None:
             raise task.error
@@ -139,20 +135,7 @@ class Writer:
         self._turn, self._line = Lock(), Line()
         self._line.close(FORKED)
 
-    def _commit_alone(self, task: Task) -> None:
-        """Commits one job in the caller's thread. If the caller is interrupted, no other job is in the commit."""
-        with self._turn:
-            self._line.require_open()
-            try:
-                self._commit([task])
-            finally:
-                if task.error is None and (task.erases or task.erases_later):
-                    self._leave_erasing(task)
-        if task.lock is not None:
-            self._answers.wait_for(task)
-
     def _leave_erasing(self, task: Task) -> None:
-        """Leaves erasing after a lone commit to the thread, also when the caller was interrupted after its commit."""
         task.committed = True
         self.unclean |= task.erases_later
         if task.erases:
@@ -161,7 +144,7 @@ class Writer:
 
     def _serve(self) -> None:
         """Runs until the queue is closed and every task in it is answered."""
-        while not self._line.is_closed or self._line or self._owed:
+        while not self._line.refusal or self._line.tasks or self._owed:
             came = self._line.gather(self.crowd, self._patience())
             if came:
                 self._commit_together()
@@ -206,16 +189,19 @@ class Writer:
                 while not self._try_to_commit(db, tasks, at_once=at_once):
                     at_once = True
             except Exception as error:  # whatever it is, nobody is left without an answer
-                _fail(tasks or self._take(tasks), error)
+                _fail(tasks or self._line.take(tasks), error)
 
     def _try_to_commit(self, db: apsw.Connection, tasks: list[Task], *, at_once: bool) -> bool:
         """Tries to commit; False when the batch must run again with every row written at once, so that the refused
         task is known."""
         try:
-            tx = self._begin(db)
-            if at_once:
-                tx.keep_nothing_back()
-            for task in tasks or self._take(tasks):
+            if db.in_transaction:  # left by a caller who was interrupted while undoing
+                db.execute("ROLLBACK").fetchall()
+            db.execute("BEGIN IMMEDIATE").fetchall()
+            # What the last one learned stays true only if it was committed.
+            tx, self._tx = self._tx or SqliteTransaction(db), None
+            tx.on.at_once = at_once
+            for task in tasks or self._line.take(tasks):
                 if task.error is None and not task.committed:
                     _run(tx, task)
             tx.flush()
@@ -233,18 +219,6 @@ class Writer:
             raise
         self._tx = tx
         return True
-
-    def _take(self, tasks: list[Task]) -> list[Task]:
-        tasks += self._line.take()
-        return tasks
-
-    def _begin(self, db: apsw.Connection) -> SqliteTransaction:
-        if db.in_transaction:  # left by a caller who was interrupted while undoing
-            db.execute("ROLLBACK").fetchall()
-        db.execute("BEGIN IMMEDIATE").fetchall()
-        # What the last one learned stays true only if it was committed.
-        tx, self._tx = self._tx or SqliteTransaction(db), None
-        return tx
 
     def _erase_some(self) -> None:
         """Merges the word index a little. Once no deleted term is left, clears the file and answers the waiting
@@ -289,7 +263,7 @@ def _undo(db: apsw.Connection) -> None:
 def _run(tx: SqliteTransaction, task: Task) -> None:
     """Runs a job. Most refusals come before any write and leave no trace, so there is no savepoint, which would be
     two more statements for every write."""
-    before = tx.changes()
+    before = tx.on.changes()
     tx.erases = tx.erases_later = False
     try:
         task.result = task.run(tx)
@@ -298,9 +272,9 @@ def _run(tx: SqliteTransaction, task: Task) -> None:
     except apsw.Error:
         raise
     except BaseException as refusal:
-        wrote = tx.changes() != before
-        # What it was told of rows that are kept back may have misled it: it is believed once they are written at once.
-        if not wrote or tx.keeps_nothing_back or isinstance(refusal, KeyboardInterrupt):
+        wrote = tx.on.changes() != before
+        # Deferred rows may have misled it, so its refusal counts once they are written at once.
+        if not wrote or tx.on.at_once or isinstance(refusal, KeyboardInterrupt):
             task.error = refusal
             tx.forget_job()
         if wrote:

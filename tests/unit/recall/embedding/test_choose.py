@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.contracts.embedder import Embedder, EmbedderBroken
+from holdfast.contracts.host import Embedder, EmbedderBroken
 from holdfast.domain.errors import InvalidField
 from holdfast.recall.embedding.choose import choose_embedder
 from holdfast.recall.embedding.models import Manifest, describe, installed

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from holdfast.contracts.embedder import EmbedderBroken
+from holdfast.contracts.host import EmbedderBroken
 from holdfast.recall.embedding.openai_endpoint import REST_SECONDS, EndpointEmbedder
 from tests.unit.recall.embedding.serving import Answer, Asked, Reply, serve
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.contracts.embedder import EmbedderBroken
+from holdfast.contracts.host import EmbedderBroken
 from holdfast.recall.embedding.choose import HostEmbedder, open_factory
 from tests.unit.recall.embedding.hosts import Fixed
 

@@ -60,7 +60,7 @@ class Held:
 
     def until_waiting(self, callers: int) -> None:
         line = self._store._writer._line
-        until(lambda: len(line) == callers, "all callers to wait")
+        until(lambda: len(line.tasks) == callers, "all callers to wait")
 
     def release(self) -> None:
         self._go.set()

@@ -5,12 +5,11 @@ from __future__ import annotations
 import typer
 
 from holdfast.entrypoints.cli import output
-from holdfast.entrypoints.cli.options import As, Data, Json
 
 COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 
-def doctor(as_json: Json = False, data: Data = None, subject: As = None) -> None:
+def doctor(context: typer.Context) -> None:
     """Diagnose problems and suggest fixes.
 
     Changes nothing. Each line: the state (ok, warn or fail), the finding, the remedy. Exit code 1 if one failed.
@@ -18,9 +17,9 @@ def doctor(as_json: Json = False, data: Data = None, subject: As = None) -> None
     from holdfast.entrypoints.cli.doctor.checks import examine
 
     with output.status("examining"):
-        found = examine(data, subject)
+        found = examine(context.obj.data, context.obj.subject)
     good = all(one.state != "fail" for one in found)
-    if as_json:
+    if context.obj.as_json:
         output.emit({"ok": good, "checks": [one._asdict() for one in found]})
     elif output.at_terminal():
         output.findings([(one.state, one.name, one.cause, one.remedy) for one in found], COLOURS)

@@ -41,9 +41,9 @@ def secret(scene: Scene) -> Finding:
 
     if find_spec("jwt") is None:
         return ok("no server here: the server extra is not installed")
-    from holdfast.entrypoints.http.secret import FILE, local_secret
+    from holdfast.entrypoints.http.tokens import SECRET_FILE, local_secret
 
-    path = scene.settings.data_dir / FILE
+    path = scene.settings.data_dir / SECRET_FILE
     if scene.settings.jwt_secret is None and not path.exists():
         return ok("created when the server first starts")
     remedy = (

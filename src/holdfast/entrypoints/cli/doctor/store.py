@@ -1,9 +1,10 @@
-"""The embedded store and its key, examined without changing either."""
+"""The store and its key, examined without changing either: a file, or a database of PostgreSQL."""
 
 from __future__ import annotations
 
 import os
 import stat
+from importlib.util import find_spec
 from pathlib import Path
 
 from holdfast.contracts.rows import KeyRow
@@ -94,13 +95,12 @@ def schema(scene: Scene) -> Finding:
     except Backend as error:
         return fail(error.message, _reopen_remedy(scene))
     found, newest = _schema_of(scene), steps()[-1].number
-    if is_older(scene):
+    if _is_older(scene):
         return ok(f"schema {found}; the next start upgrades it to {newest}, after making a copy")
     return ok(f"schema {found}")
 
 
-def is_older(scene: Scene) -> bool:
-    """Tells that the next start would upgrade the file's schema."""
+def _is_older(scene: Scene) -> bool:
     from holdfast.storage.sqlite.migrate import steps
 
     return (_schema_of(scene) or steps()[-1].number) < steps()[-1].number
@@ -178,3 +178,61 @@ def _look(scene: Scene, keys: Masters | None) -> None:
 
     assert scene.database is not None
     look_first(scene.database, None if keys is None else check)
+
+
+OLDEST = 15
+
+
+def postgresql(scene: Scene) -> Finding:
+    if find_spec("psycopg") is None:
+        return fail("PostgreSQL's driver is not installed", "pip install 'holdfast-memory[postgres]'")
+    from holdfast.storage.postgres.migrate import look
+
+    url = scene.settings.database_url
+    assert url is not None
+    try:
+        rows = look(url).store_keys
+        version = _server_version(url)
+    except HoldfastError as error:
+        return fail(error.message, "start PostgreSQL, or correct HOLDFAST_DATABASE_URL")
+    if version < OLDEST * 10_000:
+        return fail(f"PostgreSQL {version // 10_000} is too old", f"upgrade it to {OLDEST} or newer")
+    if not rows:
+        return ok(
+            f"PostgreSQL {version // 10_000}; no store yet: the first start creates it and needs the extension `vector`"
+        )
+    return _opened(scene, rows, f"PostgreSQL {version // 10_000} with pgvector")
+
+
+def _opened(scene: Scene, rows: list[KeyRow], found: str) -> Finding:
+    keys = usable_keys(scene)
+    if keys is None:
+        return warn(f"{found}; not opened: there is no usable key", "see `key`")
+    try:
+        check_canary(rows, keys.all, ephemeral=keys.ephemeral)
+    except Locked as error:
+        return fail(error.message, "set HOLDFAST_MEMORY_KEY to the key of this store")
+    return ok(f"{found}; the store opens with the key")
+
+
+def _server_version(url: str) -> int:
+    from holdfast.storage.postgres.connections import Connections, Patience
+
+    connections = Connections(url, size=1, patience=Patience(pool_seconds=5))
+    try:
+        with connections.lent() as db:
+            return db.info.server_version
+    finally:
+        connections.close()
+
+
+def would_change(scene: Scene) -> bool:
+    """Tells that the next start would create the store or upgrade its schema."""
+    if not scene.is_shared:
+        return scene.database is not None and (not scene.has_store or _is_older(scene))
+    try:
+        from holdfast.storage.postgres.migrate import look, steps
+
+        return look(str(scene.settings.database_url)).version < steps()[-1].number
+    except (HoldfastError, ImportError):
+        return False  # the program itself reports why

@@ -1,4 +1,4 @@
-"""Key maintenance from Python: status, rotation of the master key and of a space's data, a backup of wrapped keys."""
+"""Maintenance from Python: status, rotation and backup of keys, and a check of the audit log."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from uuid import UUID
 from holdfast.contracts.rows import STORE, KeyRow
 from holdfast.crypto.keyfile import adopt_next_key, next_key_file, rotating, stage_next_key
 from holdfast.domain.errors import Conflict, InvalidField, Locked, Unavailable
+from holdfast.operations.audit import Verified, verify_audit
 from holdfast.operations.engine import Engine
 from holdfast.operations.key_backup import (
     Drilled,
@@ -39,8 +40,8 @@ class Keys:
         return key_status(self._engine)
 
     def rotate(self) -> Rotated:
-        """With a key file: makes a new master key, wraps every data key with it, then replaces the file. With a key
-        from settings: wraps under that key what HOLDFAST_MEMORY_OLD_KEYS still opens."""
+        """Wraps every data key with a new master key, and then replaces the key file. With a key from settings, wraps
+        under that key the data keys that HOLDFAST_MEMORY_OLD_KEYS still opens."""
         engine, masters = self._engine, self._opened.masters
         assert masters is not None, "an open engine has its master keys"
         if masters.ephemeral:
@@ -65,14 +66,14 @@ class Keys:
     def rotate_data(
         self, space: UUID | None = None, progress: Callable[[int], None] | None = None
     ) -> Rotated:
-        """Seals and blinds a space (or every space) under a new data key while everything goes on being served."""
+        """Seals and blinds a space (or every space) under a new data key, while the store serves."""
         engine = self._engine
         spaces = [space] if space is not None else _every_space(engine)
         return rotate_data(engine, spaces, progress)
 
     def backup(self, path: str | os.PathLike[str]) -> int:
-        """Writes all wrapped keys into a new file (0600) and says how many. Keep it apart from copies of the store, and
-        destroy it when a key is to be gone for good."""
+        """Writes all wrapped keys into a new file (0600) and returns their number. Keep it apart from copies of the
+        store, and destroy it when a key is to be gone for good."""
         rows = every_key(self._engine.sealed.store.keys)
         write_new(Path(path), written(rows))
         return len(rows)
@@ -88,14 +89,14 @@ class Keys:
         return destroy_keys(self._engine, space)
 
     def drill(self) -> Drilled:
-        """Whether a fresh backup of the keys, with the configured master, opens what is stored."""
+        """Rehearses a recovery: opens stored rows with a fresh backup of the keys and the configured master."""
         engine, masters = self._engine, self._opened.masters
         assert masters is not None, "an open engine has its master keys"
         return drill(engine.sealed.store.keys, engine.sealed.store.entries, masters.all)
 
 
 def write_new(path: Path, text: str) -> None:
-    """For its owner alone, and never over a file that is there."""
+    """Writes a new file for its owner alone."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -120,3 +121,15 @@ def _every_space(engine: Engine) -> list[UUID]:
         found += [row.id for row in page]
         after = page[-1].id
     return found
+
+
+class Audit:
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+
+    def verify(self, anchor: str | None = None, progress: Callable[[int], None] | None = None) -> Verified:
+        """Finds every line that was changed, moved, removed or cut off. With the `anchor` of an earlier check, also
+        finds that an older log was put back."""
+        if self._opened.engine is None:
+            raise Unavailable(self._opened.reason)
+        return verify_audit(self._opened.engine, anchor, progress)
