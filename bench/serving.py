@@ -31,11 +31,11 @@ def bare(settings: Settings) -> Starlette:
     constant = {"id": "0", "text": "Deploys go through Konflux"}
 
     async def get(request: Request) -> Response:
-        await authenticator.caller(request.headers)
+        await authenticator.caller(request.scope["headers"])
         return JSONResponse(constant)
 
     async def post(request: Request) -> Response:
-        await authenticator.caller(request.headers)
+        await authenticator.caller(request.scope["headers"])
         json.loads(await request.body())
         return JSONResponse(constant)
 

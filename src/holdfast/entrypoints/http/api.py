@@ -172,7 +172,7 @@ class Api:
         if self._memory.opened.failed is not None:
             raise Unavailable(self._memory.reason)
         session = self._memory.session(caller)
-        body = await read_body(receive, headers, self._request_bytes) if route.takes_body else b""
+        body = await read_body(scope, receive, headers, self._request_bytes) if route.takes_body else b""
         parts = route, in_path, scope["query_string"], body, headers
         call, arguments = _read(*parts) if len(body) < LARGE else await asyncio.to_thread(_read, *parts)
         if not call.writes:

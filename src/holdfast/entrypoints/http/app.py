@@ -26,6 +26,7 @@ from holdfast.entrypoints.http.messages import (
     Send,
     answer,
     check_media,
+    connection_of,
     read_body,
     refusal,
 )
@@ -105,7 +106,12 @@ class HttpApp:
 
         self._metrics.open += 1
         try:
-            await self._respond(scope, headers, receive, send_with_id)
+            answer = await self._respond(scope, headers, receive, send_with_id)
+            if answer is not None:
+                status = answer.status
+                connection = connection_of(scope)
+                if connection is None or not connection.write_response(answer, request_id.encode()):
+                    await answer.send(send_with_id)
         finally:
             self._metrics.open -= 1
             self._metrics.record(scope, request_id, status, time.perf_counter() - began)
@@ -115,25 +121,26 @@ class HttpApp:
         if self._mcp is not None:
             self._mcp.app.end_streams()
 
-    async def _respond(self, scope: Any, headers: dict[bytes, bytes], receive: Any, send: Send) -> None:
+    async def _respond(
+        self, scope: Any, headers: dict[bytes, bytes], receive: Any, send: Send
+    ) -> Answer | None:
+        """Returns the answer that is still to be sent."""
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         try:
             self._hosts.check(headers, scope["headers"])
         except HoldfastError as error:
             scope["holdfast.code"] = error.code
-            await refusal(error).send(send)
-            return
+            return refusal(error)
         if path.startswith(_API):
             answer = await self._api.answer(scope, headers, receive)
-            if answer is None:
-                return
-            if len(answer.body) >= GZIP_BYTES:
+            if answer is not None and len(answer.body) >= GZIP_BYTES:
                 answer = await answer.compressed(headers.get(b"accept-encoding", b""))
-            await answer.send(send)
-        elif self._mcp is not None and self._mcp.serves(path):
+            return answer
+        if self._mcp is not None and self._mcp.serves(path):
             await self._mcp(scope, receive, send)
         else:
             await self._pages(scope, receive, send)
+        return None
 
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -231,7 +238,7 @@ class McpMount:
             caller = await self._authenticator.caller(scope["headers"])
             self._rate.take(caller.principal)
             headers = dict(scope["headers"])
-            body = await read_body(receive, headers, self._request_bytes)
+            body = await read_body(scope, receive, headers, self._request_bytes)
             if scope["method"] == "POST":
                 check_media(headers)
         except ClientLeft:

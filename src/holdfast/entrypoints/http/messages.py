@@ -7,7 +7,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from gzip import compress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from pydantic_core import to_json
 
@@ -38,7 +38,31 @@ class ClientLeft(Exception):
     """The client disconnected; nobody waits for an answer."""
 
 
-async def read_body(receive: Receive, headers: dict[bytes, bytes], cap: int) -> bytes:
+class Connection(Protocol):
+    """What our server's connection offers beyond ASGI, in the scope's extensions."""
+
+    def received_body(self) -> bytes | None:
+        """The whole body, if it has arrived already."""
+        ...
+
+    def write_response(self, answer: Answer, request_id: bytes) -> bool:
+        """Writes head and body at once; False where that is not possible and ASGI has to send them."""
+        ...
+
+
+CONNECTION = "holdfast.connection"
+
+
+def connection_of(scope: Scope) -> Connection | None:
+    connection: Connection | None = scope.get("extensions", {}).get(CONNECTION)
+    return connection
+
+
+async def read_body(scope: Scope, receive: Receive, headers: dict[bytes, bytes], cap: int) -> bytes:
+    connection = connection_of(scope)
+    body = None if connection is None else connection.received_body()
+    if body is not None and len(body) <= cap:
+        return body
     length = headers.get(b"content-length", b"")
     if length.isdigit() and int(length) > cap:
         raise TooLarge(f"A request may have {cap} bytes; this one has {int(length)}.")
@@ -109,11 +133,13 @@ class Answer(NamedTuple):
     body: bytes
     headers: Headers = (JSON, NO_STORE)
 
+    def header_lines(self) -> list[tuple[bytes, bytes]]:
+        if self.status == NOT_MODIFIED:  # it would have to state the length of the response it stands for
+            return [*self.headers]
+        return [*self.headers, (b"content-length", b"%d" % len(self.body))]
+
     async def send(self, send: Send) -> None:
-        headers = [*self.headers]
-        if self.status != NOT_MODIFIED:  # a 304 would have to state the length of the response it stands for
-            headers.append((b"content-length", b"%d" % len(self.body)))
-        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.start", "status": self.status, "headers": self.header_lines()})
         await send({"type": "http.response.body", "body": self.body})
 
     async def compressed(self, accept_encoding: bytes) -> Answer:

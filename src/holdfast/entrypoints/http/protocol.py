@@ -9,10 +9,12 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from holdfast.domain.errors import HoldfastError, InvalidField, TooLarge
-from holdfast.entrypoints.http.messages import refusal
+from holdfast.entrypoints.http.messages import CONNECTION, Answer, refusal
 
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 256 * 1024
+WHOLE_BYTES = 64 * 1024
+"""A larger response takes several system calls anyway."""
 
 
 class TimedProtocol(HttpToolsProtocol):
@@ -41,8 +43,33 @@ class TimedProtocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         self._refuse(InvalidField(msg))
 
+    def received_body(self) -> bytes | None:
+        cycle = self.cycle
+        return None if self.pipeline or cycle.more_body or cycle.disconnected else bytes(cycle.body)
+
+    def write_response(self, answer: Answer, request_id: bytes) -> bool:
+        """Writes head and body in one system call, which uvicorn does in two (`bench http`: a tenth of a GET). Leaves
+        unusual cases to uvicorn: pipelined requests, slow readers, HEAD, a header that would end its line."""
+        cycle = self.cycle
+        usual = cycle.keep_alive and not (
+            self.pipeline or cycle.response_started or cycle.disconnected or self.flow.write_paused
+        )
+        if not usual or cycle.scope["method"] == "HEAD" or len(answer.body) > WHOLE_BYTES:
+            return False
+        headers = [*self.server_state.default_headers, *answer.header_lines(), (b"x-request-id", request_id)]
+        head = b"".join([b"%b: %b\r\n" % header for header in headers])
+        if head.count(b"\n") != len(headers):
+            return False
+        cycle.response_started = cycle.response_complete = True
+        cycle.waiting_for_100_continue = False
+        self.transport.write(b"%b%b\r\n%b" % (STATUS_LINE[answer.status], head, answer.body))
+        cycle.message_event.set()
+        cycle.on_response()
+        return True
+
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self.scope["extensions"] = {CONNECTION: self}  # type: ignore[dict-item]
         self._in_head, self._head_bytes = True, 0
         self._time_head(True)
 
