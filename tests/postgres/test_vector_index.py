@@ -66,8 +66,12 @@ def test_a_store_on_sqlite_compares_all_vectors_and_says_so(tmp_path: Path) -> N
 def test_the_command_makes_one_and_takes_it_away(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"DATABASE_URL": url_of(database), "MEMORY_KEY": KEY, "EMBEDDER": WORDS}.items():
         monkeypatch.setenv(f"HOLDFAST_{name}", value)
-    made = CliRunner().invoke(app, ["scale", "vectors", "user:alice", "--as", "alice", "--json"], obj=GlobalOptions())
+    made = CliRunner().invoke(
+        app, ["scale", "vectors", "user:alice", "--as", "alice", "--json"], obj=GlobalOptions()
+    )
     assert made.exit_code == 0, made.output
     assert indexes(database) == [json.loads(made.stdout)["index"]]
-    gone = CliRunner().invoke(app, ["scale", "vectors", "user:alice", "--as", "alice", "--drop"], obj=GlobalOptions())
+    gone = CliRunner().invoke(
+        app, ["scale", "vectors", "user:alice", "--as", "alice", "--drop"], obj=GlobalOptions()
+    )
     assert (gone.exit_code, indexes(database)) == (0, [])

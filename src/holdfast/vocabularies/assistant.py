@@ -159,7 +159,7 @@ BY_SCOPE = {
 
 
 class AssistantCalls(Vocabulary):
-    @call(FOUND, aside=True)
+    @call(FOUND, slow=True)
     def search_memory(
         self,
         query: Annotated[

@@ -32,8 +32,8 @@ class Call:
     annotations: Mapping[str, Any]
     answer: Answer[Any]
     writes: bool = False
-    aside: bool = False
-    """Computes for milliseconds, so it must not run on the event loop."""
+    slow: bool | str = False
+    """Computes for milliseconds, so it must not run on the event loop; or the argument that makes it do so."""
     rules: Schema | None = None
     """JSON Schema about several fields together."""
     repeat: Callable[[dict[str, Any], str], None] | None = None
@@ -49,6 +49,9 @@ class Call:
     def sentence(self) -> str:
         """The first paragraph of the docstring."""
         return " ".join((self.run.__doc__ or "").partition("\n\n")[0].split())
+
+    def is_slow(self, arguments: Mapping[str, Any]) -> bool:
+        return bool(arguments.get(self.slow)) if isinstance(self.slow, str) else self.slow
 
     def on(self, session: Session, /, **arguments: Any) -> Any:
         """Runs the call for a session."""
@@ -72,7 +75,7 @@ def call(
     answer: Answer[Any],
     *,
     writes: bool = False,
-    aside: bool = False,
+    slow: bool | str = False,
     rules: Schema | None = None,
     repeat: Callable[[dict[str, Any], str], None] | None = None,
 ) -> Callable[[F], F]:
@@ -80,7 +83,7 @@ def call(
 
     def describe(method: F) -> F:
         annotations = method.__annotations__
-        setattr(method, _DESCRIPTION, Call(method, annotations, answer, writes, aside, rules, repeat))
+        setattr(method, _DESCRIPTION, Call(method, annotations, answer, writes, slow, rules, repeat))
         method.__annotations__ = {name: _plain(annotation) for name, annotation in annotations.items()}
         return method
 

@@ -72,7 +72,7 @@ def rows_field() -> Field:
 
 
 class CoreCalls(Vocabulary):
-    @call(answers.REMEMBERED, writes=True, rules=TEXT_OR_DATA, repeat=with_key)
+    @call(answers.REMEMBERED, writes=True, slow="similar", rules=TEXT_OR_DATA, repeat=with_key)
     def remember(
         self,
         text: Annotated[str, fields.DATA, fields.TEXT],
@@ -184,7 +184,7 @@ class CoreCalls(Vocabulary):
             return Page(note=session.reason)
         return read.list_entries(session, listing)
 
-    @call(HITS, aside=True)
+    @call(HITS, slow=True)
     def recall(
         self,
         query: Annotated[str, fields.QUESTION],
@@ -208,7 +208,7 @@ class CoreCalls(Vocabulary):
 
         return recall(session, ask)
 
-    @call(answers.WHY_NOT, aside=True)
+    @call(answers.WHY_NOT, slow=True)
     def why_not(
         self,
         query: Annotated[str, fields.QUESTION],
@@ -229,7 +229,7 @@ class CoreCalls(Vocabulary):
 
         return why_not(session, ask, id)
 
-    @call(answers.CONTEXT, aside=True)
+    @call(answers.CONTEXT, slow=True)
     def context(self, *, budget: Annotated[int, fields.TOKENS] = BUDGET) -> Context:
         """Text for a prompt: what always applies, the index of files and a summary, quoted as data inside a fence,
         within a budget of tokens. It stays the same, byte for byte, until what it shows changes."""
@@ -238,7 +238,7 @@ class CoreCalls(Vocabulary):
             return Context("", note=session.reason)
         return build_context(session, tokens)
 
-    @call(SIMILARS, aside=True)
+    @call(SIMILARS, slow=True)
     def similar(
         self,
         key: Annotated[str | None, fields.KEY] = None,

@@ -80,7 +80,7 @@ QUERY_OR_SEARCHES = {"anyOf": [{"properties": {"query": NO_VALUE}}, {"properties
 
 
 class CorpusCalls(Vocabulary):
-    @call(DOCUMENTS, aside=True, rules=QUERY_OR_SEARCHES)
+    @call(DOCUMENTS, slow=True, rules=QUERY_OR_SEARCHES)
     def query(
         self,
         query: Annotated[str | None, Field("A question, in words.", "how do we deploy?")] = None,

@@ -118,7 +118,7 @@ class FactCalls(Vocabulary):
             return not_kept(self._session, FACTS, arguments)
         return remember(self._session, FACTS, None, arguments)
 
-    @call(entries.FACTS, aside=True, rules=ONE_QUESTION)
+    @call(entries.FACTS, slow=True, rules=ONE_QUESTION)
     def recall(
         self,
         key: Annotated[str | None, Field("The exact name.", "preferences/editor")] = None,
@@ -225,7 +225,7 @@ class FactCalls(Vocabulary):
             return MyMemory(scope, session.clock(), (), note=session.reason)
         return _my_memory(session, scope)
 
-    @call(DEFAULTS, aside=True)
+    @call(DEFAULTS, slow=True)
     def defaults(
         self,
         *,
@@ -250,7 +250,7 @@ class FactCalls(Vocabulary):
             return tool_runs.defaults_of(session, whose)
         return replace(tool_runs.my_defaults(session), note=YOURS_ALONE)
 
-    @call(CALLERS, aside=True)
+    @call(CALLERS, slow=True)
     def callers(self, *, limit: Annotated[int, LIMIT] = 100) -> Callers:
         """Counts the memories of each caller, the busiest first; a caller who is no administrator sees only
         themselves."""

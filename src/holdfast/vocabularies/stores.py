@@ -90,7 +90,7 @@ INTERNAL = encoding.Answer("Internal", _internal_value)
 
 
 class StoreCalls(Vocabulary):
-    @call(TOOL_ANSWER, writes=True, rules=OF_THE_TOOL)
+    @call(TOOL_ANSWER, writes=True, slow="query", rules=OF_THE_TOOL)
     def memory(
         self,
         command: Annotated[
@@ -170,7 +170,7 @@ class StoreCalls(Vocabulary):
             self._session, parse({name: one for name, one in arguments.items() if one is not None})
         )
 
-    @call(record(Preview, of={"entries": ENTRY}), aside=True)
+    @call(record(Preview, of={"entries": ENTRY}), slow=True)
     def preview(
         self,
         agent: Annotated[

@@ -37,7 +37,7 @@ class AsyncLocalTransport(LocalTransport):
 
     async def run(self, method: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         prepare = _prepared(self, method, args, kwargs)
-        slow = self.vocabulary is None and call_of(method).aside
+        slow = self.vocabulary is None and call_of(method).is_slow(kwargs)
         return await run_async(self.session, prepare, slow=slow)
 
 
@@ -93,7 +93,7 @@ async def dispatch(
     prepare = partial(call.on, session, **arguments)
     if idempotency_key is not None and call.writes and not session.is_off:
         prepare = partial(once, session, idempotency_key, call, arguments, prepare)
-    return await run_async(session, prepare, slow=call.aside)
+    return await run_async(session, prepare, slow=call.is_slow(arguments))
 
 
 class _CommitWaiter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from threading import Thread, current_thread, main_thread
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from holdfast.operations.engine import TRIES, Engine
 from holdfast.storage.keyring import StaleKeys
 from tests.behaviours.looking import engine_of, session_of
 from tests.behaviours.models import model_of
+from tests.support import NOON
 
 
 @pytest.fixture
@@ -86,3 +88,33 @@ def test_a_refusal_that_a_job_returns_is_raised_after_its_commit(memory: Memory)
 def test_a_job_is_committed_by_the_engine_alone(memory: Memory) -> None:
     session = session_of(memory, "alice")
     assert engine_of(memory).commit(lambda: Job(lambda _: session.principal.id)) == "alice"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "call", "on_the_loop"),
+    [
+        ({"key": "k"}, "get", True),
+        ({"text": "x"}, "remember", True),
+        ({"text": "x", "similar": True}, "remember", False),
+        ({"query": "x"}, "recall", False),
+    ],
+)
+def test_what_computes_for_long_is_kept_from_the_event_loop(
+    arguments: dict[str, Any], call: str, on_the_loop: bool
+) -> None:
+    threads: list[Thread] = []
+
+    def clock() -> int:
+        threads.append(current_thread())
+        return NOON
+
+    async def run() -> None:
+        options: dict[str, Any] = {"key": "ephemeral", "embedder": "none", "sweep_seconds": 0}
+        async with await holdfast.aopen(":memory:", clock=clock, **options) as memory:
+            alice = memory.user("alice")
+            await alice.remember("Deploys go through Konflux", key="k")
+            threads.clear()
+            await getattr(alice, call)(**arguments)
+
+    asyncio.run(run())
+    assert (main_thread() in threads) == on_the_loop
