@@ -36,17 +36,17 @@ def _measured(alice: Own, mirror: Mirror, place: Path) -> list[Line]:
     texts = [note["text"] for note in notes(USER, FILES)]
     place.mkdir(parents=True)
     _write(place, texts)
-    added = cost_of(1, mirror.look)
+    added = cost_of(1, mirror.sync)
     _check(alice, texts[-1])
     edited = [f"{text} Edited." for text in texts]
     _write(place, edited)
-    changed = cost_of(1, mirror.look)
+    changed = cost_of(1, mirror.sync)
     _check(alice, edited[-1])
     for number, text in enumerate(texts):
         alice.files.update_user_memory(
             "upsert", f"n{number:04}", type="user", description=f"Note {number}", body=text
         )
-    written = cost_of(1, mirror.look)
+    written = cost_of(1, mirror.sync)
     assert texts[-1] in (place / f"n{FILES - 1:04}.md").read_text()
     time.sleep(RACY_NS / 1e9)
     mirror.sync()

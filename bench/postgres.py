@@ -135,7 +135,7 @@ def _recording() -> Iterator[list[Sent]]:
     """Statements this thread gives to the driver, with their values; those sent in one go together. Jobs give them to
     cursors, single reads to libpq."""
     sent: list[Sent] = []
-    execute, pipeline, asked = psycopg.Cursor.execute, psycopg.Connection.pipeline, connections.Asked
+    execute, pipeline, asked = psycopg.Cursor.execute, psycopg.Connection.pipeline, connections.PendingStatements
     here, together = threading.get_ident(), False
 
     def note(self: Any, query: Any, params: Any = None, **also: Any) -> Any:
@@ -166,7 +166,7 @@ def _recording() -> Iterator[list[Sent]]:
         return asked(db, statements, plans)
 
     with (
-        patch.object(connections, "Asked", note_asked),
+        patch.object(connections, "PendingStatements", note_asked),
         patch.object(psycopg.Cursor, "execute", note),
         patch.object(psycopg.Connection, "pipeline", note_pipeline),
     ):

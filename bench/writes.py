@@ -220,7 +220,7 @@ class _Product:
         store = self._doors[0]._transport.session.engine.sealed.store
         assert isinstance(store, SqliteStore)
         until = time.monotonic() + QUEUE_SECONDS
-        while len(store._writer._line) < self._callers and time.monotonic() < until:
+        while len(store._writer._line.tasks) < self._callers and time.monotonic() < until:
             time.sleep(LOOK_SECONDS)
 
 

@@ -105,7 +105,7 @@ def test_what_a_call_answers_shows_itself_in_one_line() -> None:
         assert repr(alice.get("k", namespace="a")) == "Entry(key='k', namespace='a', text='x', revision=1)"
         [hit] = alice.recall("kettle")
         assert repr(hit) == f"Hit({cut}, score={hit.score:.3g})"
-        assert repr(alice.list(limit=1)) == "Page(1 entries, more=False)"
+        assert repr(alice.list(limit=1)) == "Page(1 entry, more=False)"
         assert repr(alice.edit("kettle", text="Mended")) == "Edited(key='kettle', text='Mended', revision=2)"
         assert repr(alice.history("kettle")[0]) == "Revision(2, key='kettle', text='Mended', change='edited')"
         alice.remember("Mended!", key="again")

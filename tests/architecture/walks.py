@@ -106,9 +106,10 @@ class Tracer:
             return
         code = frame.f_code
         place = _place(code)
-        if place is None or code.co_name in _INNER or code.co_name == "<module>":
+        if place is None or code.co_name == "<module>":
             return
-        walk.functions[place, code.co_qualname] = None
+        if code.co_name not in _INNER:
+            walk.functions[place, code.co_qualname] = None
         caller = frame.f_back
         while caller is not None and _place(caller.f_code) is None:
             caller = caller.f_back  # through partial, a comprehension or the standard library

@@ -178,3 +178,13 @@ def test_what_a_model_wants_to_apply_in_a_namespace_is_shown_and_kept_with_it(
     assert "namespace billing" in waiting.shown
     alice.people.approve(waiting.id)
     assert alice.get("tone", space="shared:team", namespace="billing").always_inject
+
+
+def test_similar_entries_are_looked_for_in_the_same_namespace(alice: Own) -> None:
+    alice.remember("Deploys to prod on Fridays are forbidden", key="unnamed")
+    first = alice.remember(
+        "Deploys to prod on Fridays are forbidden", key="a", namespace="work", similar=True
+    )
+    again = alice.remember("Deploy to prod on Fridays is forbidden", key="b", namespace="work", similar=True)
+    assert first.similar == []
+    assert [one.key for one in again.similar or ()] == ["a"]

@@ -61,7 +61,7 @@ class Edited(Entry):
     """An entry after a change of its words."""
 
     advice: tuple[Advice, ...] = ()
-    """Advice of the save coach on the words; no part of the entry itself."""
+    """Advice on the words; no part of the entry itself."""
     redactions: Redactions = ()
     """Secrets that were taken out of them, by kind."""
 

@@ -291,7 +291,7 @@ def _compared(access: Access, visible: Visible, content: Content, number: int | 
     searched = SearchedSpace(access.caller, access.space, visible, snapshot, None)
     found = []
     for other in open_shown(engine.sealed, searched, list(near)):
-        if not other.content.is_text:
+        if not other.content.is_text or other.content.namespace != content.namespace:
             continue  # it changed a moment ago
         likeness = compare(content.text, other.text, near[other.number])
         if likeness.verdict is not Verdict.DIFFERENT:

@@ -179,7 +179,8 @@ class _Entries(list[Entry]):
         self.next_page: Callable[[str], Any] | None = None
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self)} entries, more={self.more})"
+        count = f"{len(self)} entr{'y' if len(self) == 1 else 'ies'}"
+        return f"{type(self).__name__}({count}, more={self.more})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (list(self), self.cursor, self.locked, self.note)

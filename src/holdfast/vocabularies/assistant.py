@@ -183,7 +183,7 @@ class AssistantCalls(Vocabulary):
         hits = recall(self._session, Ask(question, PARTITIONS, limit, (None, *systems)))
         return AssistantMemories([_shown(hit.entry, systems.get(hit.space)) for hit in hits], note=hits.note)
 
-    @call(SAVED, writes=True, rules=BY_SCOPE)
+    @call(SAVED, writes=True, slow=True, rules=BY_SCOPE)
     def save_memory(
         self,
         scope: Annotated[

@@ -65,7 +65,7 @@ class FileChange:
     redactions: Redactions = ()
     """The number of secrets of each kind that were taken out."""
     advice: tuple[Advice, ...] = ()
-    """Advice of the save coach on the text."""
+    """Advice on the text."""
 
 
 @dataclass(frozen=True, slots=True)

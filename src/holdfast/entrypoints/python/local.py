@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from holdfast.contracts.storage import Job, LongJob
 from holdfast.domain.errors import Unavailable
@@ -103,7 +103,7 @@ class _CommitWaiter:
     _by_loop: ClassVar[WeakKeyDictionary[asyncio.AbstractEventLoop, _CommitWaiter]] = WeakKeyDictionary()
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+        self._loop = ref(loop)  # weak, or a loop would keep itself in the dictionary for ever
         self._done: deque[tuple[asyncio.Future[Any], Future[Any]]] = deque()
         self._woken = False
 
@@ -116,7 +116,7 @@ class _CommitWaiter:
         return waiter
 
     def wait(self, write: Future[Any]) -> asyncio.Future[Any]:
-        waiting = self._loop.create_future()
+        waiting = asyncio.get_running_loop().create_future()
         write.add_done_callback(lambda done: self._finished(waiting, done))
         return waiting
 
@@ -125,8 +125,10 @@ class _CommitWaiter:
         self._done.append((waiting, write))
         if not self._woken:
             self._woken = True
+            loop = self._loop()
             with suppress(RuntimeError):  # the loop is closed, so nobody waits any more
-                self._loop.call_soon_threadsafe(self._deliver)
+                if loop is not None:
+                    loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
         self._woken = False  # before looking: a write that ends from now on wakes the loop again
