@@ -11,7 +11,7 @@ from holdfast.domain.partition import Partition
 from holdfast.domain.profile import RUNS
 from holdfast.domain.run import LEARNABLE
 from holdfast.entrypoints.python.memory import Memory
-from holdfast.entrypoints.python.tool_context import Context, Handle, Tool
+from holdfast.entrypoints.python.tool_context import Handle, Tool, ToolContext
 from holdfast.operations.notes import NoteInput
 from holdfast.operations.read import Listing, list_entries
 from holdfast.operations.tool_runs import record
@@ -66,7 +66,7 @@ def test_a_pipeline_is_recorded_as_one_and_the_tools_in_it_as_tools(memory: Memo
     made = slides(memory)
 
     @memory.pipeline("weekly-report")
-    def report(language: str, ec: Context[Handle]) -> str:
+    def report(language: str, ec: ToolContext[Handle]) -> str:
         assert ec.memory is not None
         return str(made("x"))
 
@@ -200,7 +200,7 @@ def test_defaults_show_the_twelve_busiest_of_each_and_the_newest_200_runs(
 
 def test_what_tools_found_is_counted_from_failed_runs_too(memory: Memory) -> None:
     @memory.tool("lint")
-    def lint(fail: bool, ec: Context[Handle]) -> None:
+    def lint(fail: bool, ec: ToolContext[Handle]) -> None:
         ec.finding("missing-title")
         if fail:
             ec.finding("no-alt-text")
@@ -217,7 +217,7 @@ def test_what_tools_found_is_counted_from_failed_runs_too(memory: Memory) -> Non
 @pytest.mark.parametrize("word", ["", "x" * 65, "two\nlines", "https://example.org", None, 7])
 def test_a_finding_is_one_short_word(memory: Memory, word: Any) -> None:
     @memory.tool("lint")
-    def lint(ec: Context[Handle]) -> None:
+    def lint(ec: ToolContext[Handle]) -> None:
         ec.finding(word)
 
     with refused("invalid_field"):

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import Cache
 from holdfast.entrypoints.python.memory import Memory
-from holdfast.entrypoints.python.tool_context import AsyncHandle, Context, Handle
+from holdfast.entrypoints.python.tool_context import AsyncHandle, Handle, ToolContext
 from tests.behaviours.interface import AWAITED, PYTHON, Interface
 
 pytestmark = pytest.mark.interfaces(PYTHON, AWAITED)
@@ -63,7 +63,7 @@ def test_two_callers_at_once_do_not_wait_for_each_other(memory: Memory) -> None:
     inside = threading.Barrier(2, timeout=10)
 
     @memory.tool("slow", cache=FIVE_MINUTES)
-    def slow(ec: Context[Handle]) -> str:
+    def slow(ec: ToolContext[Handle]) -> str:
         inside.wait()
         return ec.subject
 
@@ -108,7 +108,7 @@ def test_what_is_for_one_call_alone_is_not_given_to_those_that_waited(memory: Me
     all_here = threading.Barrier(6)
 
     @memory.tool("volatile", cache=FIVE_MINUTES)
-    def volatile(ec: Context[Handle]) -> int:
+    def volatile(ec: ToolContext[Handle]) -> int:
         ec.do_not_cache()
         runs.append(1)
         threading.Event().wait(0.03)
@@ -191,7 +191,7 @@ def test_an_awaited_function_stays_one_and_is_cached_alike(memory: Memory, inter
     runs, handles = [], []
 
     @memory.tool("awaited", version="1", cache=FIVE_MINUTES)
-    async def awaited(value: str, ec: Context[Any]) -> dict[str, str]:
+    async def awaited(value: str, ec: ToolContext[Any]) -> dict[str, str]:
         runs.append(value)
         handles.append(ec.memory)
         return {"value": value}
@@ -210,7 +210,7 @@ def test_an_awaited_function_stays_one_and_is_cached_alike(memory: Memory, inter
 
 def test_a_blocking_function_gets_a_handle_that_blocks_from_every_memory(memory: Memory) -> None:
     @memory.tool("blocking")
-    def blocking(ec: Context[Handle]) -> str:
+    def blocking(ec: ToolContext[Handle]) -> str:
         assert ec.memory is not None
         return ec.memory.store("k", "v").text
 

@@ -17,7 +17,7 @@ from holdfast import Cache
 from holdfast.domain.errors import Backend, InvalidField
 from holdfast.domain.partition import Partition
 from holdfast.entrypoints.python.memory import Memory
-from holdfast.entrypoints.python.tool_context import Context, Handle
+from holdfast.entrypoints.python.tool_context import Handle, ToolContext
 from holdfast.operations.read import Listing, list_entries
 from holdfast.vocabularies.cached import CachedCalls
 from tests.behaviours.interface import AWAITED, PYTHON, Interface
@@ -130,7 +130,7 @@ def test_a_name_that_is_a_number_is_not_the_same_name_as_text(memory: Memory) ->
 
 def test_the_wrapper_takes_what_the_function_takes_and_nothing_else(memory: Memory) -> None:
     @memory.tool("f", cache=FIVE_MINUTES)
-    def f(a: int, b: int = 2, *, ec: Context[Handle]) -> int:
+    def f(a: int, b: int = 2, *, ec: ToolContext[Handle]) -> int:
         """Says the sum."""
         return a + b
 
@@ -331,7 +331,7 @@ def test_a_tool_can_say_that_an_output_is_for_this_call_alone(memory: Memory) ->
     runs = []
 
     @memory.tool("volatile", cache=FIVE_MINUTES)
-    def volatile(value: str, ec: Context[Handle]) -> int:
+    def volatile(value: str, ec: ToolContext[Handle]) -> int:
         runs.append(value)
         if value == "now":
             ec.do_not_cache()
@@ -399,7 +399,7 @@ def test_registering_and_a_refused_registration_write_nothing(memory: Memory) ->
 
 def test_a_tool_is_given_the_memory_of_its_caller_and_session(memory: Memory, interface: Interface) -> None:
     @memory.tool("notes", version="1")
-    def notes(ec: Context[Handle], text: str) -> str:
+    def notes(ec: ToolContext[Handle], text: str) -> str:
         assert ec.memory is not None
         ec.memory.store("last", text)
         return f"{ec.memory.namespace()} {ec.subject} {ec.session}"
@@ -416,7 +416,7 @@ def test_a_tool_is_given_the_memory_of_its_caller_and_session(memory: Memory, in
 
 def test_callers_nest_and_end_with_their_block(memory: Memory) -> None:
     @memory.tool("who")
-    def who(ec: Context[Handle]) -> str:
+    def who(ec: ToolContext[Handle]) -> str:
         return ec.subject
 
     with memory.calling("alice"):
@@ -431,7 +431,7 @@ def test_callers_nest_and_end_with_their_block(memory: Memory) -> None:
 
 def test_a_caller_goes_along_into_a_copied_context_and_not_into_a_bare_thread(memory: Memory) -> None:
     @memory.tool("who")
-    def who(ec: Context[Handle]) -> str:
+    def who(ec: ToolContext[Handle]) -> str:
         return ec.subject
 
     with memory.calling("alice"), ThreadPoolExecutor(1) as pool:
@@ -443,7 +443,7 @@ def test_two_memories_do_not_tell_each_other_who_calls(memory: Memory, interface
     other = interface.open()
 
     @other.tool("who")
-    def who(ec: Context[Handle]) -> str:
+    def who(ec: ToolContext[Handle]) -> str:
         return ec.subject
 
     with memory.calling("alice"):
@@ -458,7 +458,7 @@ def test_with_memory_off_a_tool_runs_unchanged_and_gets_no_memory(interface: Int
     runs = []
 
     @memory.tool("t", cache=FIVE_MINUTES)
-    def tool(value: str, ec: Context[Handle]) -> bool:
+    def tool(value: str, ec: ToolContext[Handle]) -> bool:
         runs.append(value)
         ec.do_not_cache()
         return ec.memory is None

@@ -25,7 +25,7 @@ _NAME = re.compile(NAME_PATTERN.removesuffix("$") + r"\Z")
 _MARKUP = re.compile(r"[\\\[\]<>`]")
 
 
-class Index(NamedTuple):
+class FileIndex(NamedTuple):
     """The contents of an index: files, and the number of files beyond them."""
 
     files: Sequence[Entry]
@@ -81,13 +81,13 @@ def index_line(name: str, description: str) -> str:
     return f"- [{name}]({name}{SUFFIX}) — {shown}"
 
 
-def index_text(index: Index) -> str:
+def index_text(index: FileIndex) -> str:
     """The text of MEMORY.md: a line for each file, and a note on those left out."""
     lines = within_index(index_line(file.key, file.hint) for file in by_name(index.files))
     return "\n".join([*lines, *_notes(index, len(lines))]) + "\n"
 
 
-def _notes(index: Index, shown: int) -> list[str]:
+def _notes(index: FileIndex, shown: int) -> list[str]:
     left_out = len(index.files) - shown
     notes = []
     if left_out or index.more:

@@ -18,7 +18,7 @@ from holdfast.domain.context import (
     index_lines,
 )
 from holdfast.domain.entry import Entry
-from holdfast.domain.file import Index
+from holdfast.domain.file import FileIndex
 from holdfast.domain.partition import MODEL_VISIBLE, Partition
 from holdfast.domain.space import Space, own_space
 from holdfast.operations.authorize import Access, visible_to
@@ -110,10 +110,10 @@ def _index(session: Session) -> tuple[Part, int]:
     return Part("Index of files:", "index line", "index lines", lines, beyond, index.more), index.locked
 
 
-def list_files(session: Session, type: str | None = None) -> Index:
+def list_files(session: Session, type: str | None = None) -> FileIndex:
     """The caller's newest files: MEMORY.md and the context show the same."""
     page = look_through(session, Listing((Partition.FILES,), matching=Filter(category=type), limit=SCAN))
-    return Index([entry for entry in page if entry.for_models], page.cursor is not None, page.locked)
+    return FileIndex([entry for entry in page if entry.for_models], page.cursor is not None, page.locked)
 
 
 def _summary(session: Session) -> tuple[Part, int]:

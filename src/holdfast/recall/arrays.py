@@ -66,7 +66,7 @@ NO_DAY = -(2**31)
 NO_ENTRIES: Ints = np.zeros(0, dtype=np.int32)
 
 
-class Field(IntEnum):
+class TermField(IntEnum):
     """Values of `Occurrences.fields`."""
 
     HINT = 0
@@ -130,7 +130,7 @@ def neighbours(conversation: Ints, order: NDArray[np.integer]) -> tuple[Ints, In
 
 UNIT_KEY_SHIFT = 32
 LENT_TO = 4
-_BODY = int(Field.BODY)  # looking up a member of an enumeration costs a microsecond
+_BODY = int(TermField.BODY)  # looking up a member of an enumeration costs a microsecond
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class RankingArrays:
     unit_starts: Ints
     unit_keys: NDArray[np.int64]
     one_chunk_each: bool
-    field_weight: Floats  # by Field
+    field_weight: Floats  # by TermField
     talk: Bools
     lending: Lending
     calendar: Calendar
@@ -263,9 +263,9 @@ def prepare_arrays(space: SpaceArrays, constants: Constants = DEFAULT) -> Rankin
 
 
 def _field_weight(constants: Constants) -> Floats:
-    weight = np.ones(len(Field), dtype=np.float32)
-    weight[Field.HINT] = constants.hint_weight
-    weight[[Field.TAGS, Field.KEY]] = constants.label_weight
+    weight = np.ones(len(TermField), dtype=np.float32)
+    weight[TermField.HINT] = constants.hint_weight
+    weight[[TermField.TAGS, TermField.KEY]] = constants.label_weight
     return weight
 
 

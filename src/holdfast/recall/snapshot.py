@@ -99,7 +99,7 @@ class Numbering:
 
 
 @dataclass(frozen=True, slots=True)
-class Directory:
+class NumberLookup:
     """Finds the position of the entry with a number. Numbers are random, so the first bits of one lead to within a few
     steps of it; in a large space a binary search would miss the processor's cache at every step."""
 
@@ -112,7 +112,7 @@ class Directory:
     shift: int
 
     @classmethod
-    def of(cls, numbers: Longs) -> Directory:
+    def of(cls, numbers: Longs) -> NumberLookup:
         order = np.argsort(numbers, kind="stable").astype(np.int32)
         known = np.append(numbers[order], np.iinfo(np.int64).max)
         positions = np.append(order, np.int32(NOBODY))
@@ -150,7 +150,7 @@ class SpaceSnapshot:
     conversations: Numbering
     speakers: Numbering
     arrays: RankingArrays
-    directory: Directory
+    directory: NumberLookup
     nbytes: int
     compared_there: bool = False
     """True when the store compares the vectors, because they are too many to be opened here."""
@@ -266,9 +266,9 @@ def empty_snapshot(space: UUID, model: int, dimensions: int) -> SpaceSnapshot:
 
 
 @cache
-def _of_nothing() -> tuple[RankingArrays, Directory]:
+def _of_nothing() -> tuple[RankingArrays, NumberLookup]:
     """Arrays of an empty space. Cached: they take as long to make as those of a small space."""
-    return prepare_arrays(_space(_NO_COLUMNS, ()), DEFAULT), Directory.of(_NO_COLUMNS.numbers)
+    return prepare_arrays(_space(_NO_COLUMNS, ()), DEFAULT), NumberLookup.of(_NO_COLUMNS.numbers)
 
 
 _DTYPES = dict.fromkeys(("numbers", "updated", "expires", "at", "seqs"), np.dtype(np.int64)) | dict.fromkeys(
@@ -286,7 +286,7 @@ def with_columns(snapshot: SpaceSnapshot, columns: Columns) -> SpaceSnapshot:
         snapshot,
         columns=columns,
         arrays=prepare_arrays(_space(columns, names), DEFAULT),
-        directory=Directory.of(columns.numbers),
+        directory=NumberLookup.of(columns.numbers),
         # Prepared arrays are about three times the columns they are made from.
         nbytes=int(snapshot.matrix.nbytes + 4 * columns.nbytes + SNAPSHOT_BYTES),
     )

@@ -13,11 +13,11 @@ from holdfast.recall.arrays import (
     NOBODY,
     Bools,
     Constants,
-    Field,
     Floats,
     Occurrences,
     RankingArrays,
     SpaceArrays,
+    TermField,
     neighbours,
     prepare_arrays,
 )
@@ -40,7 +40,7 @@ class Note:
     pinned: bool = False
 
 
-Place = tuple[int, int, Field, int]
+Place = tuple[int, int, TermField, int]
 """Number of the term, entry, field, offset."""
 
 
@@ -59,17 +59,17 @@ class Notebook:
 
     def __init__(self, *notes: Note | str, constants: Constants = DEFAULT) -> None:
         written = [note if isinstance(note, Note) else Note(note) for note in notes]
-        self.index: defaultdict[str, list[tuple[int, Field, int]]] = defaultdict(list)
+        self.index: defaultdict[str, list[tuple[int, TermField, int]]] = defaultdict(list)
         units: list[tuple[int, int, int]] = []
         for entry, note in enumerate(written):
             bodies = [analyse(piece) for piece in chunks(note.text)]
             fields = {
-                Field.HINT: analyse(note.hint),
-                Field.TAGS: [term for tag in note.tags for term in analyse(tag)],
-                Field.KEY: analyse(note.key),
-                Field.BODY: [term for body in bodies for term in body],
+                TermField.HINT: analyse(note.hint),
+                TermField.TAGS: [term for tag in note.tags for term in analyse(tag)],
+                TermField.KEY: analyse(note.key),
+                TermField.BODY: [term for body in bodies for term in body],
             }
-            extra = sum(len(fields[place]) for place in (Field.HINT, Field.TAGS, Field.KEY))
+            extra = sum(len(fields[place]) for place in (TermField.HINT, TermField.TAGS, TermField.KEY))
             start = 0
             for body in bodies:
                 units.append((entry, len(body) + (0 if start else extra), start))

@@ -5,14 +5,14 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
-from holdfast.recall.arrays import NOBODY, Field, Occurrences, neighbours, prepare_arrays
+from holdfast.recall.arrays import NOBODY, Occurrences, TermField, neighbours, prepare_arrays
 from holdfast.text.analyser import date_words
 from tests.unit.recall.notes import Note, Notebook, occurrences
 
 MICROS_OF_DAY = 86_400_000_000
 
 
-def places(*found: tuple[int, Field, int]) -> Occurrences:
+def places(*found: tuple[int, TermField, int]) -> Occurrences:
     return occurrences([(0, *place) for place in found])
 
 
@@ -67,7 +67,10 @@ def test_an_occurrence_belongs_to_the_chunk_that_holds_its_place() -> None:
     assert arrays.space.unit_entry.tolist() == [0, 1, 1, 2]
     second = int(arrays.space.body_start[2])
     found = places(
-        (1, Field.BODY, second - 1), (1, Field.BODY, second), (2, Field.BODY, 0), (1, Field.HINT, second + 1)
+        (1, TermField.BODY, second - 1),
+        (1, TermField.BODY, second),
+        (2, TermField.BODY, 0),
+        (1, TermField.HINT, second + 1),
     )
     assert arrays.units(found).tolist() == [1, 2, 3, 1]
 
@@ -75,12 +78,12 @@ def test_an_occurrence_belongs_to_the_chunk_that_holds_its_place() -> None:
 def test_a_chunk_without_terms_takes_no_occurrence_of_the_next() -> None:
     arrays = Notebook("one two " + "… " * 400 + "three").arrays
     assert arrays.space.unit_length.tolist()[0] == 2
-    third = int(arrays.units(places((0, Field.BODY, 2)))[0])
+    third = int(arrays.units(places((0, TermField.BODY, 2)))[0])
     assert arrays.space.unit_length[third] == 1
 
 
 def test_the_corrections_of_a_word_are_counted_as_that_word() -> None:
-    found = occurrences([(0, 5, Field.BODY, 1), (1, 6, Field.KEY, 0), (2, 7, Field.BODY, 0)])
+    found = occurrences([(0, 5, TermField.BODY, 1), (1, 6, TermField.KEY, 0), (2, 7, TermField.BODY, 0)])
     counted = found.counted_as([0, 0, 1])
     assert counted.terms.tolist() == [0, 0, 1]
     assert counted.entries.tolist() == [5, 6, 7]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holdfast.recall.snapshot import Directory
+from holdfast.recall.snapshot import NumberLookup
 
 LARGEST = (1 << 32) - 1
 RANDOM = np.random.default_rng(5)
@@ -18,6 +18,6 @@ RANDOM = np.random.default_rng(5)
 def test_every_number_is_found_and_no_other(numbers: list[int]) -> None:
     known = np.array(list(dict.fromkeys(numbers)), dtype=np.int64)
     asked = np.concatenate((known, RANDOM.integers(0, LARGEST, 1_000), [0, 1, LARGEST]))
-    at, found = Directory.of(known).find(asked)
+    at, found = NumberLookup.of(known).find(asked)
     assert found.tolist() == np.isin(asked, known).tolist()
     assert known[at[found]].tolist() == asked[found].tolist()

@@ -55,7 +55,7 @@ JsonObject = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class AiClient:
     name: str
     title: str
     file: Callable[[], Path]
@@ -73,19 +73,19 @@ def _in_config(*parts: str) -> Callable[[], Path]:
     return lambda: user_config_dir().joinpath(*parts)
 
 
-CLIENTS: Mapping[str, Client] = {
+CLIENTS: Mapping[str, AiClient] = {
     client.name: client
     for client in (
-        Client("claude-code", "Claude Code", _in_home(".claude.json"), typed=True),
-        Client("claude-desktop", "Claude Desktop", _in_config("Claude", "claude_desktop_config.json")),
-        Client("cursor", "Cursor", _in_home(".cursor", "mcp.json")),
-        Client("vscode", "VS Code", _in_config("Code", "User", "mcp.json"), "servers", typed=True),
-        Client("gemini", "Gemini CLI", _in_home(".gemini", "settings.json")),
+        AiClient("claude-code", "Claude Code", _in_home(".claude.json"), typed=True),
+        AiClient("claude-desktop", "Claude Desktop", _in_config("Claude", "claude_desktop_config.json")),
+        AiClient("cursor", "Cursor", _in_home(".cursor", "mcp.json")),
+        AiClient("vscode", "VS Code", _in_config("Code", "User", "mcp.json"), "servers", typed=True),
+        AiClient("gemini", "Gemini CLI", _in_home(".gemini", "settings.json")),
     )
 }
 
 
-def entry_for(client: Client, settings: Settings, surface: str, former: object = None) -> JsonObject:
+def entry_for(client: AiClient, settings: Settings, surface: str, former: object = None) -> JsonObject:
     """Returns an entry that starts this very program on this very store, or on the server of HOLDFAST_URL. Secrets that
     a person added to the `former` entry of the same store stay."""
     command, arguments = own_command()
@@ -214,13 +214,13 @@ def read(path: Path) -> str:
         raise Unavailable(f"{path} cannot be read: {error}.") from error
 
 
-def entry_in(client: Client, text: str | None = None) -> JsonObject | None:
+def entry_in(client: AiClient, text: str | None = None) -> JsonObject | None:
     """Returns the entry named `holdfast` in the client's file, or in this text of it."""
     entry = _parse(client, read(client.file()) if text is None else text)[client.servers].get(NAME)
     return entry if isinstance(entry, dict) else None
 
 
-def with_entry(client: Client, text: str, entry: object) -> str:
+def with_entry(client: AiClient, text: str, entry: object) -> str:
     """Returns the text with the entry, and the very same text if it is there."""
     settings = _parse(client, text)
     if settings[client.servers].get(NAME) == entry:
@@ -229,7 +229,7 @@ def with_entry(client: Client, text: str, entry: object) -> str:
     return _rendered(settings, text)
 
 
-def without_entry(client: Client, text: str) -> str:
+def without_entry(client: AiClient, text: str) -> str:
     """Returns the text without our entry, or with the one that was there before ours.
 
     When nothing else changed since, this is the backup byte for byte. An entry that was never ours stays."""
@@ -248,7 +248,7 @@ def without_entry(client: Client, text: str) -> str:
     return text if ours == former else _rendered(settings, text)
 
 
-def save(client: Client, text: str, backup: str | None = None) -> None:
+def save(client: AiClient, text: str, backup: str | None = None) -> None:
     """Writes the file atomically, through a symbolic link, keeping its permissions; empty text removes it.
 
     `backup` is written once, the first time; an empty backup means that there was no file."""
@@ -262,16 +262,16 @@ def save(client: Client, text: str, backup: str | None = None) -> None:
         path.unlink(missing_ok=True)
 
 
-def remove_backup(client: Client) -> None:
+def remove_backup(client: AiClient) -> None:
     _backup(client).unlink(missing_ok=True)
 
 
-def _backup(client: Client) -> Path:
+def _backup(client: AiClient) -> Path:
     path = client.file().resolve()
     return path.with_name(path.name + BACKUP)
 
 
-def _before_us(client: Client, text: str) -> str:
+def _before_us(client: AiClient, text: str) -> str:
     """Removes our entry from a backup that was lost and made again, or made when we were there already."""
     settings = _parse(client, text)
     if not is_ours(settings[client.servers].get(NAME)):
@@ -280,7 +280,7 @@ def _before_us(client: Client, text: str) -> str:
     return "" if settings == {client.servers: {}} else _rendered(settings, text)
 
 
-def _parse(client: Client, text: str) -> JsonObject:
+def _parse(client: AiClient, text: str) -> JsonObject:
     """Returns the settings, always with an object of servers. InvalidJson when they could not be written back."""
     text = text.removeprefix(BYTE_ORDER_MARK)
     try:

@@ -15,7 +15,7 @@ from holdfast.entrypoints.cli.serving import SurfaceNames
 from holdfast.entrypoints.cli.session import settings_of
 
 if TYPE_CHECKING:
-    from holdfast.entrypoints.cli.clients import Client
+    from holdfast.entrypoints.cli.clients import AiClient
     from holdfast.settings import Settings
 
 
@@ -64,7 +64,7 @@ def connect(
 
 
 def _with_entry(
-    client: Client, before: str, settings: Settings, surface: str, *, dry_run: bool, as_json: bool
+    client: AiClient, before: str, settings: Settings, surface: str, *, dry_run: bool, as_json: bool
 ) -> tuple[str, str | None]:
     """Returns the text with our entry, and a warning about secrets that the client will miss."""
     from holdfast.entrypoints.cli import clients

@@ -120,7 +120,7 @@ class ToolCaller(NamedTuple):
     cache: CachedCalls
 
 
-class Context(Generic[H]):
+class ToolContext(Generic[H]):
     """The object `ec` of a running tool: its caller's memory, and controls for its own run."""
 
     def __init__(self, caller: ToolCaller, handle: Callable[[ToolCaller], H | None]) -> None:

@@ -22,13 +22,13 @@ from holdfast.entrypoints.python.running import Running
 from holdfast.entrypoints.python.tool_context import (
     Abandoned,
     CacheInfo,
-    Context,
     Flights,
     Handle,
     Inputs,
     Landed,
     Tool,
     ToolCaller,
+    ToolContext,
 )
 from holdfast.operations.session import Session
 from holdfast.vocabularies.cached import (
@@ -255,7 +255,7 @@ class Registered:
                 self._slots[words] = slot
         return slot
 
-    def _arguments(self, call: _Call, context: Context[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _arguments(self, call: _Call, context: ToolContext[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         if not self._inputs.takes_context:
             return call.args, call.kwargs
         return self._inputs.with_context(call.inputs, context)
@@ -314,7 +314,7 @@ class Registered:
             self._flights.land(call.flight, left)
 
     async def _run(self, call: _Call) -> tuple[_Result, Landed | Abandoned]:
-        context: Context[Any] = Context(call.caller, partial(self._toolbox.handle_for, self._awaited))
+        context: ToolContext[Any] = ToolContext(call.caller, partial(self._toolbox.handle_for, self._awaited))
         if self._cache is not None:
             self._count("misses")
         try:
@@ -353,7 +353,7 @@ class Registered:
         else:
             run(call.caller.session, keep)
 
-    def _encoded(self, call: _Call, context: Context[Any], output: Any) -> Landed:
+    def _encoded(self, call: _Call, context: ToolContext[Any], output: Any) -> Landed:
         try:
             if not context.cacheable:
                 raise Uncacheable("the tool asked for it")
@@ -365,7 +365,7 @@ class Registered:
     def _record(
         self,
         call: _Call,
-        context: Context[Any],
+        context: ToolContext[Any],
         error: BaseException | None = None,
     ) -> None:
         engine = call.caller.session.engine_or_none

